@@ -1,0 +1,148 @@
+package onejob
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+)
+
+// Complete writes the result and ends the job, if no one has before: by
+// compare-and-swap on the job's version, together with the attempt, in one
+// commit. It returns the job, completed by this attempt. Nil and empty results
+// are the same.
+//
+// The second to come loses, whoever it is: ErrLateResult carries the job as it
+// stands, with the winner's result. So does an attempt that was canceled,
+// failed or is late, one of a canceled job, and one that carries another
+// version. The result is thrown away whole; its time, size and digest are kept
+// on the attempt, and a line is logged. An unknown attempt may win: its result
+// is the evidence that ends the doubt.
+//
+// Repeated with the same result, the winner gets the job again, for as long as
+// the row stands; with another, ErrResultMismatch.
+//
+// Complete also works on a context that has ended. ErrUnavailable says that
+// the result may be stored or not: repeat the call. An error of OnComplete
+// undoes the completion and is returned wrapped.
+func (s *Jobs) Complete(ctx context.Context, a Attempt, result []byte) (Job, error) {
+	const op = "Complete"
+	p, err := s.completeParams(a, result)
+	if err == nil {
+		err = s.outsideTx(ctx, op)
+	}
+	if err != nil {
+		return Job{}, named(op, err)
+	}
+	return s.complete(ctx, op, p)
+}
+
+// CompleteTx is Complete within the host's transaction, without OnComplete:
+// the job is completed if and when the host commits.
+//
+// After ErrLateResult roll the transaction back, so that nothing of the host's
+// is kept for a loser, and call Complete once more, so that the evidence is.
+// [Jobs.Tx] does both by itself. No refusal makes tx unusable; ErrRetryTx says
+// that the database has given it up.
+func (s *Jobs) CompleteTx(ctx context.Context, tx Tx, a Attempt, result []byte) (Job, error) {
+	const op = "CompleteTx"
+	p, err := s.completeParams(a, result)
+	if err == nil {
+		err = s.mayUse(tx)
+	}
+	if err != nil {
+		return Job{}, named(op, err)
+	}
+	job, err := s.completeOn(ctx, op, txView{s.txStore, tx}, p)
+	switch {
+	case err == nil:
+		s.witness(tx, func(o *openTx) { o.completed = p.ID })
+	case errors.Is(err, ErrLateResult):
+		s.witness(tx, func(o *openTx) { o.late, o.lateErr = &p, err })
+	case lost(err):
+		return job, txError(op, err)
+	}
+	return job, err
+}
+
+func (s *Jobs) completeParams(a Attempt, result []byte) (CompleteParams, error) {
+	if err := checkAttempt(a); err != nil {
+		return CompleteParams{}, err
+	}
+	if a.JobVersion < 1 {
+		return CompleteParams{}, invalid("Attempt.JobVersion", "is not set: load the attempt with GetAttempt")
+	}
+	if err := checkSize("result", result, s.maxResult); err != nil {
+		return CompleteParams{}, err
+	}
+	if result == nil {
+		result = []byte{}
+	}
+	return CompleteParams{ID: a.ID, Version: a.JobVersion, Result: result, Digest: sha256.Sum256(result), Clock: s.clock}, nil
+}
+
+func (s *Jobs) complete(ctx context.Context, op string, p CompleteParams) (Job, error) {
+	p.OnComplete = s.completionHook()
+	job, err := settling(ctx, func(ctx context.Context) (Job, error) { return s.completeOn(ctx, op, s.store, p) })
+	var hook hookError
+	if errors.As(err, &hook) {
+		return job, fmt.Errorf("onejob: %s: OnComplete: %w", op, hook.error)
+	}
+	return job, err
+}
+
+// completer is what completeOn needs: a Store, or one within a transaction.
+type completer interface {
+	Complete(ctx context.Context, p CompleteParams) (Record, bool, error)
+	Find(ctx context.Context, p FindParams) (Record, error)
+}
+
+// completeOn swaps, and when the swap took no row reads back what that means:
+// a driver may have sent the statement twice, and then zero rows are what the
+// winner itself gets.
+func (s *Jobs) completeOn(ctx context.Context, op string, st completer, p CompleteParams) (Job, error) {
+	for range rounds {
+		rec, won, err := st.Complete(ctx, p)
+		var hook hookError
+		if errors.As(err, &hook) {
+			return Job{}, hook
+		}
+		if err != nil {
+			return Job{}, unavailable(op, err)
+		}
+		if won {
+			return rec.Job, nil
+		}
+		rec, err = st.Find(ctx, FindParams{Attempt: p.ID, AnyOwner: true, Clock: p.Clock})
+		if err != nil {
+			return Job{}, unavailable(op, err)
+		}
+		if decided, err := completed(op, rec, p); decided {
+			if errors.Is(err, ErrLateResult) {
+				s.logLate(ctx, op, rec, p)
+			}
+			return rec.Job, err
+		}
+	}
+	return Job{}, unavailable(op, errUndecided)
+}
+
+// completed tells what zero rows meant. It decides nothing when the record
+// shows an attempt that could have won.
+func completed(op string, rec Record, p CompleteParams) (decided bool, err error) {
+	job, a := rec.Job, rec.Attempt
+	switch {
+	case job.ID == "" || a == nil && job.PurgedAt.IsZero():
+		return true, &Error{Op: op, Err: ErrNotFound}
+	case job.State == JobCompleted && job.Attempt != nil && job.Attempt.ID == p.ID:
+		if rec.ResultDigest == p.Digest {
+			return true, nil
+		}
+		return true, &Error{Op: op, Err: ErrResultMismatch, Job: job, Attempt: job.Attempt}
+	case job.State == JobCompleted:
+		a = job.Attempt // the winner
+	case job.State == JobOpen && !a.State.final() && job.Version == p.Version:
+		return false, nil
+	}
+	return true, &Error{Op: op, Err: ErrLateResult, Job: job, Attempt: a}
+}

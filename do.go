@@ -1,0 +1,115 @@
+package onejob
+
+import (
+	"context"
+	"errors"
+)
+
+// Call calls a provider once. ctx ends with the attempt; attempt.ProviderKey is
+// what to send as the provider's idempotency key. An error that does not prove
+// that nothing happened (see [NoEffect]) leaves the attempt unknown.
+type Call func(ctx context.Context, job Job, attempt Attempt) (result []byte, err error)
+
+// Do does the whole way: Start, the call under the attempt's context, then
+// Complete or Fail. It returns the completed job, whoever won it, now or long
+// ago: a repeated Do of a completed job calls nobody.
+//
+// The refusals are those of Start, with the job beside them. When the call
+// returned an error, the result is ErrFailed (nothing happened, another attempt
+// may begin) or ErrInDoubt (blocked until someone knows or decides), with the
+// call's error as Error.Cause. A panic of the call leaves the attempt unknown
+// and goes on. So does a result that cannot be stored: one over the limit
+// (ErrInvalid), one that OnComplete refused, or one whose writing got no
+// answer (ErrInDoubt): the provider has acted.
+//
+// A Do with Try.ID calls nobody if an earlier call began that attempt, since
+// that one may have called the provider: the error is then ErrInDoubt.
+func (s *Jobs) Do(ctx context.Context, in Intent, try Try, call Call) (Job, error) {
+	const op = "Do"
+	if call == nil {
+		return Job{}, named(op, invalid("call", "is required"))
+	}
+	job, a, fresh, err := s.start(ctx, op, in, try)
+	switch {
+	case errors.Is(err, ErrCompleted):
+		return job, nil
+	case err != nil:
+		return job, err
+	case try.ID != "" && !fresh:
+		return job, &Error{Op: op, Err: ErrInDoubt, Job: job, Attempt: a}
+	}
+	result, err := s.call(ctx, job, *a, call)
+	if err != nil {
+		return s.doFail(ctx, op, *a, err)
+	}
+	return s.doComplete(ctx, op, *a, result)
+}
+
+// call runs the host's function. Where it does not return, by a panic or by
+// runtime.Goexit, the attempt is left unknown.
+func (s *Jobs) call(ctx context.Context, job Job, a Attempt, call Call) (result []byte, err error) {
+	actx, cancel := a.Context(ctx)
+	defer cancel()
+	returned := false
+	defer func() {
+		if !returned {
+			// The error is not looked at: the panic goes on, and an attempt that
+			// stays started becomes unknown by its deadline.
+			_, _ = s.MarkUnknown(ctx, a, ruleError("the call did not return: it panicked or ended its goroutine"))
+		}
+	}()
+	result, err = call(actx, job, a)
+	returned = true
+	return result, err
+}
+
+func (s *Jobs) doFail(ctx context.Context, op string, a Attempt, cause error) (Job, error) {
+	job, err := s.Fail(ctx, a, cause)
+	if job.State == JobCompleted {
+		return job, nil // while this attempt was detached
+	}
+	refusal := &Error{Op: op, Err: ErrInDoubt, Job: job, Attempt: &a, Cause: cause}
+	var e *Error
+	switch {
+	case err == nil && proven(cause):
+		refusal.Err, a.State = ErrFailed, StateFailed
+	case err == nil:
+		a.State = StateUnknown
+		if job.Attempt == nil || job.Attempt.ID != a.ID {
+			a.State = StateDetached
+		}
+	case errors.As(err, &e) && e.Err == ErrAttemptEnded:
+		refusal.Err, refusal.Attempt = ErrAttemptEnded, e.Attempt
+	default:
+		// Not even the doubt could be stored: the deadline will tell it.
+		refusal.Cause = errors.Join(cause, ruleError("the outcome was not stored: "+causeText(err)))
+	}
+	return job, refusal
+}
+
+func (s *Jobs) doComplete(ctx context.Context, op string, a Attempt, result []byte) (Job, error) {
+	job, err := s.Complete(ctx, a, result)
+	switch {
+	case err == nil:
+		return job, nil
+	case job.State == JobCompleted:
+		return job, nil // by another, or by a webhook in this attempt's name
+	case errors.Is(err, ErrLateResult):
+		return job, renamed(op, err)
+	case lost(err):
+		// Not ErrUnavailable: that would invite a repeat, and with it a second
+		// call of the provider.
+		return job, &Error{Op: op, Err: ErrInDoubt, Job: job, Attempt: &a, Cause: err}
+	}
+	// The provider has acted and its result cannot be stored.
+	job, _ = s.MarkUnknown(ctx, a, ruleError("the call returned a result that could not be stored"))
+	return job, renamed(op, err)
+}
+
+// renamed sets the operation that the caller knows.
+func renamed(op string, err error) error {
+	if e, ok := err.(*Error); ok {
+		e.Op = op
+	}
+	return err
+}

@@ -1,0 +1,63 @@
+package onejob
+
+import "errors"
+
+// Errors are asked what they can do, not what they are: so any driver serves,
+// and none is imported.
+
+// sqlState returns the SQLSTATE of a PostgreSQL error, or "".
+func sqlState(err error) string {
+	var s interface{ SQLState() string }
+	if errors.As(err, &s) {
+		return s.SQLState()
+	}
+	return ""
+}
+
+// sqliteCode returns the (extended) result code of an SQLite error, or 0.
+func sqliteCode(err error) int {
+	var c interface{ Code() int }
+	if errors.As(err, &c) {
+		return c.Code()
+	}
+	return 0
+}
+
+// serialization reports whether the database gave up a statement in favor of
+// another: nothing was applied and it may run again.
+func serialization(err error) bool {
+	switch sqlState(err) {
+	case "40001", "40P01":
+		return true
+	}
+	return false
+}
+
+// retryTx reports whether the host's transaction lost a race: PostgreSQL
+// 40001 and 40P01; SQLite BUSY and LOCKED with all their extended codes.
+func retryTx(err error) bool {
+	if serialization(err) {
+		return true
+	}
+	switch sqliteCode(err) & 0xff {
+	case 5, 6:
+		return true
+	}
+	return false
+}
+
+// unavailable wraps an error of the store whose effect is not known. Errors
+// of this package pass as they are.
+func unavailable(op string, err error) error {
+	var e *Error
+	if errors.As(err, &e) {
+		return named(op, err)
+	}
+	return &Error{Op: op, Err: ErrUnavailable, Cause: err}
+}
+
+// lost reports whether err says that an answer did not arrive.
+func lost(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Err == ErrUnavailable
+}

@@ -1,0 +1,64 @@
+package onejob
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+)
+
+// causeText shows as much of a cause as cannot quote a payload. Databases put
+// values into their messages (PostgreSQL: Detail, and the text of class 22),
+// so of those only the code is shown.
+func causeText(err error) string {
+	var own *Error
+	if errors.As(err, &own) {
+		return own.Error()
+	}
+	var rule ruleError
+	if errors.As(err, &rule) {
+		return string(rule)
+	}
+	if state := sqlState(err); state != "" {
+		return "SQLSTATE " + state + hint(state)
+	}
+	if code := sqliteCode(err); code != 0 {
+		return "result code " + strconv.Itoa(code)
+	}
+	for _, known := range []error{
+		context.Canceled, context.DeadlineExceeded, driver.ErrBadConn,
+		sql.ErrConnDone, sql.ErrTxDone, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
+	} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Error()
+	}
+	return fmt.Sprintf("%T", err)
+}
+
+func hint(state string) string {
+	switch state {
+	case "42P01", "3F000":
+		return " (run Migrate)"
+	case "25006":
+		return " (the database is read-only: is it a standby?)"
+	case "42501":
+		return " (the role lacks a privilege)"
+	case "26000", "42P05":
+		return " (behind a pooler? set PostgresOptions.Unprepared)"
+	}
+	return ""
+}
+
+// ruleError is an error whose text this package wrote: it is safe to show.
+type ruleError string
+
+func (e ruleError) Error() string { return string(e) }

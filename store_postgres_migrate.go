@@ -1,0 +1,91 @@
+package onejob
+
+import (
+	"context"
+	"database/sql"
+	"io/fs"
+	"strings"
+)
+
+// Migrate brings the schema to the version this program needs, in one
+// transaction. It is safe to call from any number of processes at once, and
+// does nothing where all is done. A schema of a newer version is left alone.
+func (s *PostgresStore) Migrate(ctx context.Context) error {
+	return s.migrate(ctx, "Migrate", func(have int) int { return max(have, len(s.migrations())) })
+}
+
+// MigrateTo brings the schema to a version, up or down. Version 0 removes the
+// tables AND ALL JOBS WITH THEM; the schema itself stays.
+func (s *PostgresStore) MigrateTo(ctx context.Context, version int) error {
+	const op = "MigrateTo"
+	if err := checkTarget(s.migrations(), version); err != nil {
+		return named(op, err)
+	}
+	return s.migrate(ctx, op, func(int) int { return version })
+}
+
+// Migrations returns the migrations with the schema's name written out, for
+// hosts that run them with a tool of their own: the directory goose is for
+// goose, migrate for golang-migrate. Whoever runs them, Migrate knows.
+func (s *PostgresStore) Migrations() fs.FS { return migrationFS(s.migrations()) }
+
+func (s *PostgresStore) migrations() []migration {
+	return migrations("postgres", strings.NewReplacer("{schema}", s.schema))
+}
+
+// The lock is what makes IF NOT EXISTS safe: by itself it is not, under
+// simultaneous calls.
+const pgMigrationLock = `SELECT pg_advisory_xact_lock(hashtextextended('onejob.' || $1, 0))`
+
+func (s *PostgresStore) migrate(ctx context.Context, op string, target func(have int) int) error {
+	err := s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, pgMigrationLock, s.schema); err != nil {
+			return err
+		}
+		have, err := s.version(ctx, tx)
+		if err != nil {
+			return err
+		}
+		var exists bool
+		err = tx.QueryRowContext(ctx, `SELECT to_regnamespace($1) IS NOT NULL`, s.schema).Scan(&exists)
+		if err != nil {
+			return err
+		}
+		for _, statement := range steps(s.migrations(), have, target(have)) {
+			if exists && strings.HasPrefix(statement, "CREATE SCHEMA") {
+				continue // even IF NOT EXISTS would ask for a privilege on the database
+			}
+			if _, err := tx.ExecContext(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return unavailable(op, err)
+	}
+	s.passed.Store(false)
+	return nil
+}
+
+// version returns the schema's version, 0 where there is none.
+func (s *PostgresStore) version(ctx context.Context, q interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}) (int, error) {
+	var exists bool
+	table := s.schema + ".migrations"
+	if err := q.QueryRowContext(ctx, `SELECT to_regclass($1) IS NOT NULL`, table).Scan(&exists); err != nil || !exists {
+		return 0, err
+	}
+	var version int
+	err := q.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM `+table).Scan(&version)
+	return version, err
+}
+
+// ready refuses an old schema before the first statement.
+func (s *PostgresStore) ready(ctx context.Context) error {
+	if s.passed.Load() {
+		return nil
+	}
+	return s.check(ctx, len(s.migrations()), func(ctx context.Context) (int, error) { return s.version(ctx, s.db) })
+}

@@ -1,0 +1,52 @@
+package onejob
+
+import (
+	"context"
+	"database/sql"
+)
+
+// pgRun runs a single statement on the pool. It inherits the host's default
+// isolation, under which a race that the statement is made for can come back
+// as a serialization error: then it runs once more, with the same IDs, in a
+// transaction that is read committed.
+func pgRun[T any](ctx context.Context, s *PostgresStore, step func(q runner) (T, error)) (T, error) {
+	if err := s.ready(ctx); err != nil {
+		var none T
+		return none, err
+	}
+	v, err := step(&s.sql)
+	if !serialization(err) {
+		return v, err
+	}
+	err = s.Tx(ctx, func(_ context.Context, tx *sql.Tx) (err error) {
+		v, err = step(s.sql.inOwn(tx))
+		return err
+	})
+	return v, err
+}
+
+// pgRun2 is pgRun for steps that also report whether they were applied.
+func pgRun2(ctx context.Context, s *PostgresStore, step func(q runner) (Record, bool, error)) (Record, bool, error) {
+	type outcome struct {
+		rec     Record
+		applied bool
+	}
+	o, err := pgRun(ctx, s, func(q runner) (outcome, error) {
+		rec, applied, err := step(q)
+		return outcome{rec, applied}, err
+	})
+	return o.rec, o.applied && err == nil, err
+}
+
+// Tx implements [TxStore].
+func (s *PostgresStore) Tx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
+	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // after a panic of fn's; otherwise it is over by then
+	if err := fn(ctx, tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}

@@ -1,0 +1,332 @@
+package onejob
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// SQLiteStore keeps jobs in one SQLite file, of SQLite 3.43 or later. Writes go
+// through one connection, in the order in which they came; reads through a pool
+// of their own. Other processes may use the file at the same time, on the same
+// machine.
+//
+// Its promises hold with synchronous FULL, which is what [OpenSQLite] sets.
+// Times are those of Options.Now.
+type SQLiteStore struct {
+	writer, reader *sql.DB
+	own            []*sql.DB // closed by Close
+	prefix         string
+	sql            statements
+	schemaCheck
+	pragmaCheck
+}
+
+// SQLiteOptions are the settings of [NewSQLiteStore] and [OpenSQLite].
+type SQLiteOptions struct {
+	// Readers is a pool for reads on the same file. Without it reads wait for
+	// the writer. OpenSQLite makes its own.
+	Readers *sql.DB
+	// Prefix begins the names of the tables. It must match
+	// ^[a-z_][a-z0-9_]{0,30}$. Default: "onejob_".
+	Prefix string
+	// Driver is the name of the database/sql driver that OpenSQLite uses.
+	// Default: "sqlite", of modernc.org/sqlite.
+	Driver string
+}
+
+// What a statement sees is what is committed, plus its own transaction: each
+// runs inside one that was begun IMMEDIATE, so nothing that was read can
+// change before it writes.
+const sqliteCreate = `
+INSERT INTO {p}jobs (id, owner, key, kind, target, params, opaque, fingerprint,
+	fingerprint_version, state, version, created_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'open', 1, ?10)
+ON CONFLICT DO NOTHING`
+
+// Create implements [Store]. A key that exists is found by a reader, which
+// costs a hundredth of a write and does not wait for one.
+func (s *SQLiteStore) Create(ctx context.Context, p CreateParams) (Record, error) {
+	rec, err := s.Find(ctx, keyOf(p.Intent, p.Clock))
+	if err != nil || rec.Job.ID != "" {
+		return rec, err
+	}
+	err = s.write(ctx, func(ctx context.Context, q execer) (err error) {
+		rec, err = s.create(ctx, q, p)
+		return err
+	})
+	return rec, err
+}
+
+// CreateTx implements [TxStore].
+func (s *SQLiteStore) CreateTx(ctx context.Context, tx Tx, p CreateParams) (rec Record, err error) {
+	err = s.within(ctx, tx, func(ctx context.Context, q execer) (err error) {
+		rec, err = s.create(ctx, q, p)
+		return err
+	})
+	return rec, err
+}
+
+func (s *SQLiteStore) create(ctx context.Context, q execer, p CreateParams) (Record, error) {
+	now := p.Clock()
+	n, err := s.exec(ctx, q, sqliteCreate, sqliteCreateArgs(p, now)...)
+	if err != nil || n == 0 {
+		return Record{}, err
+	}
+	return p.newJob(now), nil
+}
+
+// A key is always bound as a string: the BLOB 'abc' and the TEXT 'abc' are two
+// keys under one UNIQUE.
+func sqliteCreateArgs(p CreateParams, now time.Time) []any {
+	in := p.Intent
+	return []any{string(p.ID), in.Owner, in.Key, in.Kind, in.Target, bytesOf(in.Params), in.Opaque,
+		p.Fingerprint[:], p.FingerprintVersion, now.UnixMicro()}
+}
+
+// Start implements [Store].
+func (s *SQLiteStore) Start(ctx context.Context, p CreateParams, try BeginParams) (rec Record, begun bool, err error) {
+	rec, err = s.Find(ctx, keyOf(p.Intent, p.Clock))
+	if err != nil || rec.Job.ID != "" {
+		return Record{}, false, err
+	}
+	err = s.write(ctx, func(ctx context.Context, q execer) error {
+		created, err := s.create(ctx, q, p)
+		if err != nil || created.Job.ID == "" {
+			return err
+		}
+		rec, begun, err = s.begin(ctx, q, try)
+		return err
+	})
+	return rec, begun && err == nil, err
+}
+
+const (
+	sqliteFailed = `
+SELECT count(*) FROM {p}attempts WHERE job_id = ?1 AND provider = ?2 AND state = 'failed'`
+
+	sqliteBegin = `
+INSERT INTO {p}attempts (job_id, id, number, provider, state, job_version, provider_key, timeout,
+	started_at, deadline)
+SELECT j.id, ?3, n.last + 1, ?4, 'started', j.version, ?5, ?6, ?7, ?7 + ?6
+FROM {p}jobs j, (SELECT coalesce(max(number), 0) AS last FROM {p}attempts WHERE job_id = ?1) n
+WHERE j.id = ?1 AND j.owner = ?2 AND j.state = 'open' AND n.last < ?8
+ON CONFLICT DO NOTHING`
+)
+
+// Begin implements [Store].
+func (s *SQLiteStore) Begin(ctx context.Context, p BeginParams) (rec Record, begun bool, err error) {
+	err = s.write(ctx, func(ctx context.Context, q execer) (err error) {
+		rec, begun, err = s.begin(ctx, q, p)
+		return err
+	})
+	return rec, begun && err == nil, err
+}
+
+func (s *SQLiteStore) begin(ctx context.Context, q execer, p BeginParams) (Record, bool, error) {
+	var failed int
+	job := string(p.ID.Job())
+	if err := q.QueryRowContext(ctx, s.sql.get(sqliteFailed).text, job, p.Provider).Scan(&failed); err != nil {
+		return Record{}, false, err
+	}
+	n, err := s.exec(ctx, q, sqliteBegin, job, p.Owner, p.ID.own(), p.Provider, p.ProviderKey(failed),
+		p.Timeout.Microseconds(), p.Clock().UnixMicro(), p.Max)
+	if err != nil {
+		return Record{}, false, err
+	}
+	rec, err := s.find(ctx, q, FindParams{Attempt: p.ID, Owner: p.Owner, Clock: p.Clock})
+	return rec, n > 0, err
+}
+
+const (
+	sqliteSwap = `
+UPDATE {p}jobs
+SET state = 'completed', version = version + 1, completed_by = ?2, result = ?4, result_digest = ?5,
+	ended_at = ?6
+WHERE id = ?1 AND version = ?3 AND completed_by IS NULL AND state = 'open' AND NOT ?7
+	AND EXISTS (SELECT 1 FROM {p}attempts
+		WHERE job_id = ?1 AND id = ?2 AND state IN ('started', 'unknown', 'detached'))`
+
+	sqliteWin = `
+UPDATE {p}attempts
+SET state = 'succeeded', ended_at = ?3, by = coalesce(?4, by), reason = coalesce(?5, reason)
+WHERE job_id = ?1 AND id = ?2`
+
+	// An attempt that is not the winner keeps the evidence of its first loss.
+	sqliteLose = `
+UPDATE {p}attempts AS a
+SET state = CASE WHEN able THEN 'late' ELSE a.state END,
+	ended_at = coalesce(a.ended_at, ?3),
+	by = CASE WHEN able THEN coalesce(?4, a.by) ELSE a.by END,
+	reason = CASE WHEN able THEN coalesce(?5, a.reason) ELSE a.reason END,
+	late_at = coalesce(a.late_at, ?3), late_size = coalesce(a.late_size, ?6),
+	late_digest = coalesce(a.late_digest, ?7)
+FROM (
+	SELECT job_id, id, state IN ('started', 'unknown', 'detached') AS able
+	FROM {p}attempts WHERE job_id = ?1 AND id = ?2
+) t, {p}jobs j
+WHERE a.job_id = t.job_id AND a.id = t.id AND j.id = t.job_id
+	AND (able AND NOT (?9 AND j.state = 'open' AND j.version = ?8)
+		OR NOT able AND a.state <> 'succeeded' AND a.late_at IS NULL)`
+)
+
+// Complete implements [Store].
+func (s *SQLiteStore) Complete(ctx context.Context, p CompleteParams) (rec Record, won bool, err error) {
+	step := func(ctx context.Context, q execer) (err error) {
+		rec, won, err = s.complete(ctx, q, p)
+		return err
+	}
+	if p.OnComplete == nil {
+		err = s.write(ctx, step)
+	} else {
+		err = s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			if err := step(ctx, tx); err != nil || !won {
+				return err
+			}
+			return p.OnComplete(ctx, tx, rec.Job)
+		})
+	}
+	return rec, won && err == nil, err
+}
+
+// CompleteTx implements [TxStore].
+func (s *SQLiteStore) CompleteTx(ctx context.Context, tx Tx, p CompleteParams) (rec Record, won bool, err error) {
+	err = s.within(ctx, tx, func(ctx context.Context, q execer) (err error) {
+		rec, won, err = s.complete(ctx, q, p)
+		return err
+	})
+	return rec, won && err == nil, err
+}
+
+func (s *SQLiteStore) complete(ctx context.Context, q execer, p CompleteParams) (Record, bool, error) {
+	by, reason := words(p.Decision)
+	job, own, now := string(p.ID.Job()), p.ID.own(), p.Clock().UnixMicro()
+	n, err := s.exec(ctx, q, sqliteSwap, job, own, p.Version, bytesOf(p.Result), p.Digest[:], now, p.Drop)
+	if err != nil {
+		return Record{}, false, err
+	}
+	if n == 0 {
+		_, err = s.exec(ctx, q, sqliteLose, job, own, now, by, reason, len(p.Result), p.Digest[:], p.Version, p.Drop)
+		return Record{}, false, err
+	}
+	if _, err = s.exec(ctx, q, sqliteWin, job, own, now, by, reason); err != nil {
+		return Record{}, false, err
+	}
+	rec, err := s.find(ctx, q, FindParams{Attempt: p.ID, AnyOwner: true, Clock: p.Clock})
+	return rec, err == nil, err
+}
+
+// A detached attempt that is to be unknown stays detached: the index would
+// refuse it while its successor is open.
+const sqliteSettle = `
+UPDATE {p}attempts
+SET state = CASE WHEN state = 'detached' AND ?3 = 'unknown' THEN state ELSE ?3 END,
+	ended_at = CASE WHEN ?3 IN ('failed', 'canceled') THEN ?7 END,
+	cause = CASE WHEN ?3 = 'unknown' THEN coalesce(cause, ?4) ELSE coalesce(?4, cause) END,
+	by = CASE WHEN state = ?3 THEN by ELSE coalesce(?5, by) END,
+	reason = CASE WHEN state = ?3 THEN reason ELSE coalesce(?6, reason) END
+WHERE job_id = ?1 AND id = ?2 AND state IN ('started', 'unknown', 'detached')`
+
+// Settle implements [Store].
+func (s *SQLiteStore) Settle(ctx context.Context, p SettleParams) (Record, bool, error) {
+	by, reason := words(p.Decision)
+	return s.change(ctx, FindParams{Attempt: p.ID, AnyOwner: true, Clock: p.Clock}, sqliteSettle, func(now int64) []any {
+		return []any{string(p.ID.Job()), p.ID.own(), string(p.To), text(p.Cause), by, reason, now}
+	})
+}
+
+const sqliteAmend = `
+UPDATE {p}attempts
+SET deadline = CASE WHEN ?3 > 0 THEN max(deadline, ?5 + ?3) ELSE deadline END,
+	timeout = CASE WHEN ?3 > 0 AND ?5 + ?3 > deadline THEN ?3 ELSE timeout END,
+	external_ref = coalesce(?4, external_ref)
+WHERE job_id = ?1 AND id = ?2
+	AND CASE WHEN ?3 > 0 THEN state = 'started' AND deadline > ?5
+		ELSE state IN ('started', 'unknown', 'detached') AND external_ref IS NULL END`
+
+// Amend implements [Store].
+func (s *SQLiteStore) Amend(ctx context.Context, p AmendParams) (Record, bool, error) {
+	return s.change(ctx, FindParams{Attempt: p.ID, AnyOwner: true, Clock: p.Clock}, sqliteAmend, func(now int64) []any {
+		return []any{string(p.ID.Job()), p.ID.own(), p.Extend.Microseconds(), text(p.ExternalRef), now}
+	})
+}
+
+const sqliteCancelJob = `
+UPDATE {p}jobs SET state = 'canceled', version = version + 1, ended_at = ?4, by = ?2, reason = ?3
+WHERE id = ?1 AND state = 'open'`
+
+// CancelJob implements [Store].
+func (s *SQLiteStore) CancelJob(ctx context.Context, p CancelParams) (Record, bool, error) {
+	return s.change(ctx, FindParams{ID: p.ID, AnyOwner: true, Clock: p.Clock}, sqliteCancelJob, func(now int64) []any {
+		return []any{string(p.ID), p.Decision.By, p.Decision.Reason, now}
+	})
+}
+
+// change runs an update of one row, and reads the job where it was applied.
+func (s *SQLiteStore) change(ctx context.Context, after FindParams, statement string, args func(now int64) []any) (rec Record, applied bool, err error) {
+	err = s.write(ctx, func(ctx context.Context, q execer) error {
+		n, err := s.exec(ctx, q, statement, args(after.Clock().UnixMicro())...)
+		if err != nil || n == 0 {
+			return err
+		}
+		applied = true
+		rec, err = s.find(ctx, q, after)
+		return err
+	})
+	return rec, applied && err == nil, err
+}
+
+const (
+	sqliteFindByID = `
+SELECT {job}, {attempt}, ?4, 0
+FROM {p}jobs j LEFT JOIN {p}attempts a ON {shown}
+WHERE j.id = ?1 AND (?2 OR j.owner = ?3)`
+
+	sqliteFindByKey = `
+SELECT {job}, {attempt}, ?4, 0
+FROM {p}jobs j LEFT JOIN {p}attempts a ON {shown}
+WHERE j.owner = ?1 AND j.key = ?2`
+
+	sqliteFindByAttempt = `
+SELECT {job}, {attempt}, ?4, (SELECT max(number) FROM {p}attempts n WHERE n.job_id = j.id)
+FROM {p}jobs j LEFT JOIN {p}attempts a ON a.job_id = j.id AND ({shown} OR a.id = ?5)
+WHERE j.id = ?1 AND (?2 OR j.owner = ?3)`
+
+	sqliteFindAll = `
+SELECT {job}, {attempt}, ?4, 0
+FROM {p}jobs j LEFT JOIN {p}attempts a ON a.job_id = j.id
+WHERE j.id = ?1 AND (?2 OR j.owner = ?3)
+ORDER BY a.number`
+)
+
+// Find implements [Store].
+func (s *SQLiteStore) Find(ctx context.Context, p FindParams) (Record, error) {
+	if err := s.ready(ctx); err != nil {
+		return Record{}, err
+	}
+	return s.find(ctx, s.reader, p)
+}
+
+// FindTx implements [TxStore].
+func (s *SQLiteStore) FindTx(ctx context.Context, tx Tx, p FindParams) (Record, error) {
+	return s.find(context.WithoutCancel(ctx), tx, p)
+}
+
+func (s *SQLiteStore) find(ctx context.Context, q execer, p FindParams) (Record, error) {
+	now := p.Clock().UnixMicro()
+	statement, args := sqliteFindByID, []any{string(p.ID), p.AnyOwner, p.Owner, now}
+	switch {
+	case p.Attempt != "":
+		statement, args = sqliteFindByAttempt, []any{string(p.Attempt.Job()), p.AnyOwner, p.Owner, now, p.Attempt.own()}
+	case p.ID == "":
+		statement, args = sqliteFindByKey, []any{p.Owner, p.Key, nil, now}
+	case p.All:
+		statement = sqliteFindAll
+	}
+	rows, err := q.QueryContext(ctx, s.sql.get(statement).text, args...)
+	if err != nil {
+		return Record{}, err
+	}
+	rec, err := scanRecord(rows, p.Attempt, p.All)
+	return rec, drain(rows, err)
+}

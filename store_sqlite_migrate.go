@@ -1,0 +1,79 @@
+package onejob
+
+import (
+	"context"
+	"database/sql"
+	"io/fs"
+	"strings"
+)
+
+// Migrate brings the tables to the version this program needs, in one
+// transaction. It is safe to call from any number of processes at once, and
+// does nothing where all is done. Tables of a newer version are left alone.
+func (s *SQLiteStore) Migrate(ctx context.Context) error {
+	return s.migrate(ctx, "Migrate", func(have int) int { return max(have, len(s.migrations())) })
+}
+
+// MigrateTo brings the tables to a version, up or down. Version 0 removes them
+// AND ALL JOBS WITH THEM.
+func (s *SQLiteStore) MigrateTo(ctx context.Context, version int) error {
+	const op = "MigrateTo"
+	if err := checkTarget(s.migrations(), version); err != nil {
+		return named(op, err)
+	}
+	return s.migrate(ctx, op, func(int) int { return version })
+}
+
+// Migrations returns the migrations with the prefix written out, for hosts
+// that run them with a tool of their own: the directory goose is for goose,
+// migrate for golang-migrate. Whoever runs them, Migrate knows.
+func (s *SQLiteStore) Migrations() fs.FS { return migrationFS(s.migrations()) }
+
+func (s *SQLiteStore) migrations() []migration {
+	return migrations("sqlite", strings.NewReplacer("{prefix}", s.prefix))
+}
+
+func (s *SQLiteStore) migrate(ctx context.Context, op string, target func(have int) int) error {
+	err := s.locked(ctx, func(ctx context.Context, q execer) error {
+		have, err := s.version(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, statement := range steps(s.migrations(), have, target(have)) {
+			if _, err := q.ExecContext(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return unavailable(op, err)
+	}
+	s.passed.Store(false)
+	return nil
+}
+
+// version returns the tables' version, 0 where there are none.
+func (s *SQLiteStore) version(ctx context.Context, q execer) (int, error) {
+	var tables, version int
+	err := q.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?1`,
+		s.prefix+"migrations").Scan(&tables)
+	if err != nil || tables == 0 {
+		return 0, err
+	}
+	err = q.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM `+s.prefix+`migrations`).Scan(&version)
+	return version, err
+}
+
+// ready refuses old tables before the first statement, and looks at the writer
+// before the first read.
+func (s *SQLiteStore) ready(ctx context.Context) error {
+	if s.passed.Load() {
+		return nil
+	}
+	err := s.onWriter(ctx, func(context.Context, *sql.Conn) error { return nil })
+	if err != nil {
+		return err
+	}
+	return s.check(ctx, len(s.migrations()), func(ctx context.Context) (int, error) { return s.version(ctx, s.reader) })
+}

@@ -1,0 +1,193 @@
+package onejob
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// NewSQLiteStore returns a store on a pool of the host's, which must be limited
+// to one connection (SetMaxOpenConns(1)); SQLiteOptions.Readers should be a
+// second pool on the same file. Each of the writer's connections must have WAL,
+// foreign keys and a busy timeout: that is checked when it is first used, and
+// refused with ErrUnsupported. Set synchronous to FULL, or a loss of power
+// takes the last results with it.
+//
+// It sends nothing: call [SQLiteStore.Migrate] once before use. [OpenSQLite]
+// does all this by itself.
+func NewSQLiteStore(writer *sql.DB, opts *SQLiteOptions) (*SQLiteStore, error) {
+	const op = "NewSQLiteStore"
+	var o SQLiteOptions
+	if opts != nil {
+		o = *opts
+	}
+	if o.Prefix == "" {
+		o.Prefix = "onejob_"
+	}
+	if err := checkName("SQLiteOptions.Prefix", o.Prefix); err != nil {
+		return nil, named(op, err)
+	}
+	if writer == nil {
+		return nil, named(op, invalid("writer", "is required"))
+	}
+	if writer.Stats().MaxOpenConnections != 1 {
+		return nil, named(op, invalid("writer", "must be limited to one connection: call SetMaxOpenConns(1)"))
+	}
+	s := &SQLiteStore{writer: writer, reader: o.Readers, prefix: o.Prefix}
+	if s.reader == nil {
+		s.reader = writer
+	}
+	s.sql = statements{unprepared: true, names: map[string]string{
+		"{p}":       o.Prefix,
+		"{job}":     jobColumns,
+		"{entry}":   withoutPayload(jobColumns, "NULL", "j.params", "j.result"),
+		"{attempt}": attemptColumns("a", "?4"),
+		"{other}":   attemptColumns("o", "?4"),
+		"{shown}":   shownAttempt,
+	}}
+	return s, nil
+}
+
+// OpenSQLite opens the file, or makes it, and returns a store that is ready
+// for Migrate: with WAL, foreign keys, a busy timeout of five seconds and
+// synchronous FULL on every connection, one connection that writes and four
+// that read. Close the store when done.
+//
+// The host imports the driver: import _ "modernc.org/sqlite". A driver that is
+// not registered is ErrUnsupported. The path ":memory:" makes a database that
+// lives as long as the store, with one connection for all.
+func OpenSQLite(ctx context.Context, path string, opts *SQLiteOptions) (*SQLiteStore, error) {
+	const op = "OpenSQLite"
+	var o SQLiteOptions
+	if opts != nil {
+		o = *opts
+	}
+	if o.Driver == "" {
+		o.Driver = "sqlite"
+	}
+	if o.Readers != nil {
+		return nil, named(op, invalid("SQLiteOptions.Readers", "is for NewSQLiteStore: OpenSQLite makes its own"))
+	}
+	if path == "" || strings.ContainsRune(path, 0) {
+		return nil, named(op, invalid("path", "is required, and holds no NUL"))
+	}
+	if !slices.Contains(sql.Drivers(), o.Driver) {
+		return nil, &Error{Op: op, Err: ErrUnsupported, Cause: ruleError(
+			`the SQLite driver is not registered: import _ "modernc.org/sqlite", or name another in SQLiteOptions.Driver`)}
+	}
+	writer, err := sqlitePool(o.Driver, path, 1, writerPragmas)
+	if err != nil {
+		return nil, unavailable(op, err)
+	}
+	own := []*sql.DB{writer}
+	if path != ":memory:" {
+		o.Readers, err = sqlitePool(o.Driver, path, 4, readerPragmas)
+		if err != nil {
+			writer.Close()
+			return nil, unavailable(op, err)
+		}
+		own = append(own, o.Readers)
+	}
+	s, err := NewSQLiteStore(writer, &o)
+	if err != nil {
+		closeAll(own)
+		return nil, renamed(op, err)
+	}
+	s.own = own
+	// The writer makes the file and turns WAL on, before a reader comes.
+	err = s.onWriter(ctx, func(context.Context, *sql.Conn) error { return nil })
+	if err != nil {
+		s.Close()
+		return nil, unavailable(op, err)
+	}
+	return s, nil
+}
+
+// Close closes the pools that OpenSQLite made, after what is under way. It
+// closes nothing of the host's.
+func (s *SQLiteStore) Close() error { return closeAll(s.own) }
+
+func closeAll(pools []*sql.DB) error {
+	var first error
+	for i := len(pools) - 1; i >= 0; i-- { // the writer last: it removes the WAL
+		if err := pools[i].Close(); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// The busy timeout comes first: turning WAL on needs a lock that another
+// process may hold.
+var (
+	writerPragmas = []string{"busy_timeout = 5000", "journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"}
+	readerPragmas = []string{"busy_timeout = 5000", "foreign_keys = ON", "query_only = ON"}
+)
+
+// sqlitePool opens a pool on whose connections the pragmas are set, whatever
+// the driver's own way of asking for that is.
+func sqlitePool(name, path string, size int, pragmas []string) (*sql.DB, error) {
+	dsn := path
+	if path != ":memory:" {
+		dsn = "file:" + (&url.URL{Path: path}).EscapedPath()
+	}
+	db, err := sql.Open(name, dsn)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close() // only its driver is used
+	var base driver.Connector = dsnConnector{dsn, db.Driver()}
+	if d, ok := db.Driver().(driver.DriverContext); ok {
+		if base, err = d.OpenConnector(dsn); err != nil {
+			return nil, err
+		}
+	}
+	pool := sql.OpenDB(pragmaConnector{base, pragmas})
+	pool.SetMaxOpenConns(size)
+	pool.SetMaxIdleConns(size)
+	return pool, nil
+}
+
+type dsnConnector struct {
+	dsn    string
+	driver driver.Driver
+}
+
+func (c dsnConnector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
+func (c dsnConnector) Driver() driver.Driver                        { return c.driver }
+
+type pragmaConnector struct {
+	driver.Connector
+	pragmas []string
+}
+
+func (c pragmaConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range c.pragmas {
+		if err := execOn(ctx, conn, "PRAGMA "+p); err != nil {
+			conn.Close()
+			return nil, err
+		}
+	}
+	return conn, nil
+}
+
+func execOn(ctx context.Context, conn driver.Conn, query string) error {
+	if e, ok := conn.(driver.ExecerContext); ok {
+		_, err := e.ExecContext(ctx, query, nil)
+		return err
+	}
+	st, err := conn.Prepare(query)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	_, err = st.Exec(nil) //lint:ignore SA1019 the one way that every driver has
+	return err
+}

@@ -1,0 +1,196 @@
+package onejob
+
+import (
+	"context"
+	"database/sql"
+	"reflect"
+)
+
+// Tx runs fn in a transaction of the store's own, in which CreateTx,
+// CompleteTx and the host's statements go together: on PostgreSQL at read
+// committed, on SQLite on the writer, begun IMMEDIATE. It commits when fn
+// returns nil; an error of fn's rolls back and is returned as it is.
+//
+// When a CompleteTx within it loses, Tx rolls back whatever fn returns, keeps
+// the evidence of the late result, and returns ErrLateResult unless fn
+// returned an error of its own. When COMMIT gives no answer, what CreateTx or
+// CompleteTx wrote is looked up: nil if it is there, ErrUnavailable if the
+// fate stays unknown. ErrRetryTx: run it again.
+//
+// Under the context that fn gets, reads go through the transaction, and
+// writes other than the Tx methods are refused at once with ErrInvalid: they
+// would wait for this transaction for ever.
+func (s *Jobs) Tx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
+	const op = "Tx"
+	if s.txStore == nil {
+		return &Error{Op: op, Err: ErrUnsupported}
+	}
+	if fn == nil {
+		return named(op, invalid("fn", "is required"))
+	}
+	if err := s.mayWrite(ctx, op); err != nil {
+		return err
+	}
+	o := &openTx{}
+	err := s.txStore.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		o.tx = tx
+		s.txs.Store(tx, o)
+		defer s.txs.Delete(tx)
+		o.err = fn(s.withTx(ctx, tx), tx)
+		if o.err == nil {
+			o.err = o.lateErr
+		}
+		o.ran = true
+		return o.err
+	})
+	switch {
+	case o.ran && o.err != nil:
+		s.keepEvidence(ctx, o)
+		return o.err
+	case err == nil:
+		return nil
+	case retryTx(err):
+		return &Error{Op: op, Err: ErrRetryTx, Cause: err}
+	case o.ran && s.committed(ctx, o):
+		return nil
+	}
+	return unavailable(op, err)
+}
+
+// openTx is a running transaction of Tx, or of OnComplete, and what was done
+// in it.
+type openTx struct {
+	tx        *sql.Tx
+	ran       bool
+	err       error
+	created   JobID     // a job that stands if and only if the transaction does
+	completed AttemptID // likewise a winner
+	late      *CompleteParams
+	lateErr   error
+}
+
+// keepEvidence records a late result whose transaction was rolled back.
+func (s *Jobs) keepEvidence(ctx context.Context, o *openTx) {
+	if o.late == nil {
+		return
+	}
+	p := *o.late
+	p.Drop = true
+	own, cancel := detached(ctx)
+	defer cancel()
+	if _, _, err := s.store.Complete(own, p); err != nil {
+		s.log.WarnContext(own, "onejob: evidence of a late result was not kept",
+			"attempt", string(p.ID), "cause", causeText(err))
+	}
+}
+
+// committed looks up whether a transaction whose COMMIT gave no answer stands.
+func (s *Jobs) committed(ctx context.Context, o *openTx) bool {
+	own, cancel := detached(ctx)
+	defer cancel()
+	switch {
+	case o.completed != "":
+		rec, err := s.store.Find(own, FindParams{Attempt: o.completed, AnyOwner: true, Clock: s.clock})
+		return err == nil && rec.Attempt != nil && rec.Attempt.State == StateSucceeded
+	case o.created != "":
+		rec, err := s.store.Find(own, FindParams{ID: o.created, AnyOwner: true, Clock: s.clock})
+		return err == nil && rec.Job.ID != ""
+	}
+	return false
+}
+
+// txKey is the context key under which a store's running transaction is kept.
+type txKey struct{ store Store }
+
+func (s *Jobs) withTx(ctx context.Context, tx *sql.Tx) context.Context {
+	return context.WithValue(ctx, txKey{s.store}, &openTx{tx: tx})
+}
+
+// inTx returns the running transaction that ctx belongs to, or nil.
+func (s *Jobs) inTx(ctx context.Context) *openTx {
+	if s.txStore == nil {
+		return nil
+	}
+	o, _ := ctx.Value(txKey{s.store}).(*openTx)
+	return o
+}
+
+// mayWrite refuses a context that has ended and one of a transaction.
+func (s *Jobs) mayWrite(ctx context.Context, op string) error {
+	if err := s.outsideTx(ctx, op); err != nil {
+		return err
+	}
+	return ended(ctx, op)
+}
+
+func (s *Jobs) outsideTx(ctx context.Context, op string) error {
+	if s.inTx(ctx) == nil {
+		return nil
+	}
+	return named(op, invalid("ctx", "belongs to a running Tx or OnComplete: use CreateTx or CompleteTx there, or the outer context after it"))
+}
+
+// mayUse refuses a transaction that is none.
+func (s *Jobs) mayUse(tx Tx) error {
+	if s.txStore == nil {
+		return &Error{Err: ErrUnsupported}
+	}
+	if v := reflect.ValueOf(tx); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return invalid("tx", "is required")
+	}
+	return nil
+}
+
+// witness notes what was done in tx, where it is one of Tx's.
+func (s *Jobs) witness(tx Tx, note func(*openTx)) {
+	if own, ok := tx.(*sql.Tx); ok {
+		if o, ok := s.txs.Load(own); ok {
+			note(o.(*openTx))
+		}
+	}
+}
+
+// txView is a store within a transaction.
+type txView struct {
+	store TxStore
+	tx    Tx
+}
+
+func (v txView) Create(ctx context.Context, p CreateParams) (Record, error) {
+	return v.store.CreateTx(ctx, v.tx, p)
+}
+
+func (v txView) Complete(ctx context.Context, p CompleteParams) (Record, bool, error) {
+	return v.store.CompleteTx(ctx, v.tx, p)
+}
+
+func (v txView) Find(ctx context.Context, p FindParams) (Record, error) {
+	return v.store.FindTx(ctx, v.tx, p)
+}
+
+// txError names what a host's transaction died of.
+func txError(op string, err error) error {
+	if retryTx(err) {
+		return &Error{Op: op, Err: ErrRetryTx, Cause: err}
+	}
+	return unavailable(op, err)
+}
+
+// completionHook wraps Options.OnComplete for a store, nil where there is none.
+func (s *Jobs) completionHook() func(ctx context.Context, tx *sql.Tx, job Job) error {
+	if s.onComplete == nil {
+		return nil
+	}
+	return func(ctx context.Context, tx *sql.Tx, job Job) error {
+		if err := s.onComplete(s.withTx(ctx, tx), tx, job); err != nil {
+			return hookError{err}
+		}
+		return nil
+	}
+}
+
+// hookError tells an error of OnComplete from one of the database: the first
+// is the host's and final, the second leaves a doubt.
+type hookError struct{ error }
+
+func (e hookError) Unwrap() error { return e.error }

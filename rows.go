@@ -46,8 +46,12 @@ func (r *jobRow) dest() []any {
 // record makes the record of a job that has no attempts.
 func (r *jobRow) record() Record {
 	r.job.By, r.job.Reason = r.by.String, r.reason.String
-	if r.job.State == JobCompleted && r.job.PurgedAt.IsZero() && r.job.Result == nil {
-		r.job.Result = []byte{}
+	if r.job.PurgedAt.IsZero() {
+		// Drivers differ in what an empty payload comes back as.
+		r.job.Params = bytesOf(r.job.Params)
+		if r.job.State == JobCompleted {
+			r.job.Result = bytesOf(r.job.Result)
+		}
 	}
 	rec := Record{Job: r.job, FingerprintVersion: r.version}
 	copy(rec.Fingerprint[:], r.print)

@@ -19,7 +19,7 @@ func scanEntries(rows *sql.Rows) ([]Entry, error) {
 			return nil, err
 		}
 		e := Entry{Job: j.record().Job}
-		e.Job.Result = nil
+		e.Job.Params, e.Job.Result = nil, nil
 		e.Job.Attempt = other.of(e.Job.ID)
 		e.Attempt = *a.of(e.Job.ID)
 		entries = append(entries, e)

@@ -2,9 +2,8 @@ package onejob
 
 import (
 	"context"
-	"database/sql"
 	"strconv"
-	"strings"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 )
@@ -45,11 +44,7 @@ func (s *PostgresStore) Doctor(ctx context.Context) ([]Finding, error) {
 		return nil, err
 	}
 	findings := settings[0].findings()
-	pool, err := s.poolFindings(ctx)
-	if err != nil {
-		return nil, err
-	}
-	findings = append(findings, pool...)
+	findings = append(findings, s.poolFindings(ctx)...)
 	have, err := s.version(ctx, s.db)
 	if err != nil {
 		return nil, err
@@ -83,38 +78,40 @@ func (r pgSettingsRow) findings() []Finding {
 	return list
 }
 
-// poolFindings takes a few connections at once and gives them back: what the
-// pool then keeps tells its idle limit, for which it has no getter.
-func (s *PostgresStore) poolFindings(ctx context.Context) ([]Finding, error) {
-	const probe = 3 // the default idle limit is 2
-	open := s.db.Stats().MaxOpenConnections
+// poolFindings looks at the pool. What it keeps when it gets a few connections
+// back at once tells its idle limit, for which it has no getter.
+func (s *PostgresStore) poolFindings(ctx context.Context) []Finding {
 	var list []Finding
+	open := s.db.Stats().MaxOpenConnections
 	if open == 0 {
 		list = append(list, Finding{"MaxOpenConns", "unlimited", false,
 			"a storm of requests can use up the server's connections: limit the pool"})
 	}
-	dropped := s.db.Stats().MaxIdleClosed
-	if open == 0 || open >= probe {
-		var conns []*sql.Conn
-		var err error
-		for len(conns) < probe && err == nil {
-			var c *sql.Conn
-			if c, err = s.db.Conn(ctx); err == nil {
-				conns = append(conns, c)
-			}
-		}
-		for _, c := range conns {
-			c.Close()
-		}
-		if err != nil {
-			return nil, err
-		}
+	if open == 0 || open >= probeConns {
+		s.probePool(ctx)
 	}
 	if n := s.db.Stats().MaxIdleClosed; n > 0 {
-		list = append(list, Finding{"MaxIdleConns", "less than MaxOpenConns (" + strconv.FormatInt(max(n, dropped), 10) + " closed)", false,
+		list = append(list, Finding{"MaxIdleConns", "less than MaxOpenConns (" + strconv.FormatInt(n, 10) + " closed)", false,
 			"connections are opened and closed all the time: set it to the same as MaxOpenConns"})
 	}
-	return list, nil
+	return list
+}
+
+// probeConns is one more than database/sql's default idle limit.
+const probeConns = 3
+
+// probePool takes connections and gives them back. A pool that is busy is left
+// alone: its own closing tells enough.
+func (s *PostgresStore) probePool(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	for range probeConns {
+		c, err := s.db.Conn(ctx)
+		if err != nil {
+			return
+		}
+		defer c.Close()
+	}
 }
 
 func schemaFindings(have, need int) []Finding {
@@ -122,5 +119,5 @@ func schemaFindings(have, need int) []Finding {
 		return nil
 	}
 	return []Finding{{"schema version", strconv.Itoa(have), true,
-		strings.Join([]string{"this program needs version ", strconv.Itoa(need), ": run Migrate"}, "")}}
+		"this program needs version " + strconv.Itoa(need) + ": run Migrate"}}
 }

@@ -70,15 +70,21 @@ func (st *statement) prepared(ctx context.Context, db *sql.DB) (*sql.Stmt, error
 
 // query implements runner on the pool.
 func (c *statements) query(ctx context.Context, constant string, args ...any) (*sql.Rows, error) {
-	st := c.get(constant)
 	if c.unprepared {
-		return c.db.QueryContext(ctx, st.text, args...)
+		return plainRunner{c}.query(ctx, constant, args...)
 	}
-	stmt, err := st.prepared(ctx, c.db)
+	stmt, err := c.get(constant).prepared(ctx, c.db)
 	if err != nil {
 		return nil, err
 	}
 	return stmt.QueryContext(ctx, args...)
+}
+
+// plainRunner sends statements to the pool without preparing them.
+type plainRunner struct{ c *statements }
+
+func (r plainRunner) query(ctx context.Context, constant string, args ...any) (*sql.Rows, error) {
+	return r.c.db.QueryContext(ctx, r.c.get(constant).text, args...)
 }
 
 // in returns a runner within a host's transaction, which may be on another

@@ -163,6 +163,9 @@ func (s *PostgresStore) Start(ctx context.Context, p CreateParams, try BeginPara
 // attempt could start on a job whose Complete is just committing. While that
 // waits others may begin and even end: the unique indexes on the open attempt
 // and on the number refuse what the old snapshot cannot see.
+//
+// IS TRUE keeps the planner from looking by owner: a plan made while the table
+// was empty took that index, and then read all of an owner's jobs each time.
 const pgBegin = `
 WITH seen AS MATERIALIZED (
 	SELECT a.id, a.number, a.provider, a.state FROM {schema}.attempts a WHERE a.job_id = $1
@@ -174,7 +177,7 @@ WITH seen AS MATERIALIZED (
 		AND coalesce(max(number), 0) < $6
 ), j AS MATERIALIZED (
 	SELECT j.id, j.version FROM {schema}.jobs j
-	WHERE j.id = $1 AND j.owner = $2 AND j.state = 'open' AND (SELECT true FROM free)
+	WHERE j.id = $1 AND (j.owner = $2) IS TRUE AND j.state = 'open' AND (SELECT true FROM free)
 	FOR NO KEY UPDATE
 ), t AS MATERIALIZED (
 	SELECT j.id, j.version, clock_timestamp() AS now FROM j
@@ -193,7 +196,7 @@ SELECT {job}, {attempt}, clock_timestamp(), (SELECT max(number) FROM seen),
 FROM {schema}.jobs j
 LEFT JOIN {schema}.attempts a ON a.job_id = j.id AND ({shown} OR a.id = $3)
 LEFT JOIN begun b ON true
-WHERE j.id = $1 AND j.owner = $2`
+WHERE j.id = $1 AND (j.owner = $2) IS TRUE`
 
 // Begin implements [Store].
 func (s *PostgresStore) Begin(ctx context.Context, p BeginParams) (Record, bool, error) {

@@ -33,7 +33,7 @@ func (s *PostgresStore) Page(ctx context.Context, f Filter, after *Attempt, limi
 		before = &f.Before
 	}
 	statement := pgPage + pageIndex(f) + "\nORDER BY a.started_at, a.job_id, a.id LIMIT $10"
-	return pgRun(ctx, s, func(q runner) ([]Entry, error) {
+	return pgRunPlanned(ctx, s, func(q runner) ([]Entry, error) {
 		rows, err := q.query(ctx, statement, f.Late, joinStates(f.States), f.Owner, f.Kind, f.Provider,
 			before, startedAfter, string(job), own, limit)
 		if err != nil {
@@ -82,7 +82,7 @@ RETURNING a.job_id, {attempt}`
 
 // Sweep implements [OperatorStore].
 func (s *PostgresStore) Sweep(ctx context.Context, limit int, _ func() time.Time) ([]Attempt, error) {
-	return pgRun(ctx, s, func(q runner) ([]Attempt, error) {
+	return pgRunPlanned(ctx, s, func(q runner) ([]Attempt, error) {
 		rows, err := q.query(ctx, pgSweep, limit)
 		if err != nil {
 			return nil, err
@@ -144,7 +144,7 @@ func (s *PostgresStore) Purge(ctx context.Context, r Retention, limit int, _ fun
 		if payloads {
 			statement = pgPurgePayloads
 		}
-		return pgRun(ctx, s, func(q runner) (int, error) {
+		return pgRunPlanned(ctx, s, func(q runner) (int, error) {
 			rows, err := q.query(ctx, statement, micros(age), limit)
 			if err != nil {
 				return 0, err
@@ -199,7 +199,7 @@ FROM (
 
 // Stats implements [OperatorStore].
 func (s *PostgresStore) Stats(ctx context.Context, _ func() time.Time) (Stats, error) {
-	return pgRun(ctx, s, func(q runner) (Stats, error) {
+	return pgRunPlanned(ctx, s, func(q runner) (Stats, error) {
 		rows, err := q.query(ctx, pgStats)
 		if err != nil {
 			return Stats{}, err

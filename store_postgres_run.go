@@ -10,11 +10,22 @@ import (
 // as a serialization error: then it runs once more, with the same IDs, in a
 // transaction that is read committed.
 func pgRun[T any](ctx context.Context, s *PostgresStore, step func(q runner) (T, error)) (T, error) {
+	return pgRunOn(ctx, s, &s.sql, step)
+}
+
+// pgRunPlanned is pgRun for an operator's rare statements, which are planned
+// anew each time: a plan kept from when the tables were empty would walk them
+// whole.
+func pgRunPlanned[T any](ctx context.Context, s *PostgresStore, step func(q runner) (T, error)) (T, error) {
+	return pgRunOn(ctx, s, plainRunner{&s.sql}, step)
+}
+
+func pgRunOn[T any](ctx context.Context, s *PostgresStore, first runner, step func(q runner) (T, error)) (T, error) {
 	if err := s.ready(ctx); err != nil {
 		var none T
 		return none, err
 	}
-	v, err := step(&s.sql)
+	v, err := step(first)
 	if !serialization(err) {
 		return v, err
 	}

@@ -12,15 +12,23 @@ type Call func(ctx context.Context, job Job, attempt Attempt) (result []byte, er
 
 // Do does the whole way: Start, the call under the attempt's context, then
 // Complete or Fail. It returns the completed job, whoever won it, now or long
-// ago: a repeated Do of a completed job calls nobody.
+// ago: a repeated Do of a completed job calls nobody, and a call that came
+// second to another attempt gets that one's result, while its own is logged
+// and kept as evidence on its attempt (see [Jobs.Attempts]): it may mean a
+// refund.
 //
-// The refusals are those of Start, with the job beside them. When the call
-// returned an error, the result is ErrFailed (nothing happened, another attempt
-// may begin) or ErrInDoubt (blocked until someone knows or decides), with the
-// call's error as Error.Cause. A panic of the call leaves the attempt unknown
-// and goes on. So does a result that cannot be stored: one over the limit
-// (ErrInvalid), one that OnComplete refused, or one whose writing got no
-// answer (ErrInDoubt): the provider has acted.
+// The refusals are those of Start, with the job beside them. Once the call was
+// made there are two errors: ErrFailed (nothing happened, another attempt may
+// begin) and ErrInDoubt (blocked until someone knows or decides), each with the
+// call's error as Error.Cause. A result that cannot be stored is ErrInDoubt
+// too, since the provider has acted: one over the limit, one that OnComplete
+// refused, one whose writing got no answer. Only where somebody ended the
+// attempt or the job meanwhile are they ErrAttemptEnded and ErrLateResult. A
+// panic of the call leaves the attempt unknown and goes on.
+//
+// An earlier attempt in the way is ErrAttemptOpen, and also ErrInDoubt when it
+// is unknown: ask for ErrAttemptOpen first to tell it from an attempt of one's
+// own.
 //
 // A Do with Try.ID calls nobody if an earlier call began that attempt, since
 // that one may have called the provider: the error is then ErrInDoubt.
@@ -40,9 +48,9 @@ func (s *Jobs) Do(ctx context.Context, in Intent, try Try, call Call) (Job, erro
 	}
 	result, err := s.call(ctx, job, *a, call)
 	if err != nil {
-		return s.doFail(ctx, op, *a, err)
+		return s.doFail(ctx, op, job, *a, err)
 	}
-	return s.doComplete(ctx, op, *a, result)
+	return s.doComplete(ctx, op, job, *a, result)
 }
 
 // call runs the host's function. Where it does not return, by a panic or by
@@ -63,8 +71,11 @@ func (s *Jobs) call(ctx context.Context, job Job, a Attempt, call Call) (result 
 	return result, err
 }
 
-func (s *Jobs) doFail(ctx context.Context, op string, a Attempt, cause error) (Job, error) {
+func (s *Jobs) doFail(ctx context.Context, op string, started Job, a Attempt, cause error) (Job, error) {
 	job, err := s.Fail(ctx, a, cause)
+	if job.ID == "" {
+		job = started
+	}
 	if job.State == JobCompleted {
 		return job, nil // while this attempt was detached
 	}
@@ -87,8 +98,11 @@ func (s *Jobs) doFail(ctx context.Context, op string, a Attempt, cause error) (J
 	return job, refusal
 }
 
-func (s *Jobs) doComplete(ctx context.Context, op string, a Attempt, result []byte) (Job, error) {
+func (s *Jobs) doComplete(ctx context.Context, op string, started Job, a Attempt, result []byte) (Job, error) {
 	job, err := s.Complete(ctx, a, result)
+	if job.ID == "" {
+		job = started
+	}
 	switch {
 	case err == nil:
 		return job, nil
@@ -96,14 +110,15 @@ func (s *Jobs) doComplete(ctx context.Context, op string, a Attempt, result []by
 		return job, nil // by another, or by a webhook in this attempt's name
 	case errors.Is(err, ErrLateResult):
 		return job, renamed(op, err)
-	case lost(err):
-		// Not ErrUnavailable: that would invite a repeat, and with it a second
-		// call of the provider.
-		return job, &Error{Op: op, Err: ErrInDoubt, Job: job, Attempt: &a, Cause: err}
+	case !lost(err):
+		// It was refused for good. The provider has acted all the same.
+		if now, uerr := s.MarkUnknown(ctx, a, ruleError("the call returned a result that could not be stored")); uerr == nil {
+			job, a.State = now, StateUnknown
+		}
 	}
-	// The provider has acted and its result cannot be stored.
-	job, _ = s.MarkUnknown(ctx, a, ruleError("the call returned a result that could not be stored"))
-	return job, renamed(op, err)
+	// Not ErrUnavailable, which would invite a repeat and with it a second call
+	// of the provider; not ErrInvalid, which says that nothing was done.
+	return job, &Error{Op: op, Err: ErrInDoubt, Job: job, Attempt: &a, Cause: err}
 }
 
 // renamed sets the operation that the caller knows.

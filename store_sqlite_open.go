@@ -54,7 +54,9 @@ func NewSQLiteStore(writer *sql.DB, opts *SQLiteOptions) (*SQLiteStore, error) {
 // OpenSQLite opens the file, or makes it, and returns a store that is ready
 // for Migrate: with WAL, foreign keys, a busy timeout of five seconds and
 // synchronous FULL on every connection, one connection that writes and four
-// that read. Close the store when done.
+// that read. Close the store when done. Its pools are its own: a host with
+// tables in the same file writes them in Jobs.Tx or OnComplete, and reads them
+// there or through a pool of its own.
 //
 // The host imports the driver: import _ "modernc.org/sqlite". A driver that is
 // not registered is ErrUnsupported. The path ":memory:" makes a database that

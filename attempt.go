@@ -101,8 +101,12 @@ type Attempt struct {
 // of parent and outlives its cancellation: a client that hangs up must not
 // turn a running charge into a doubt. It ends when Timeout has passed since
 // this call, by this process's clock.
+//
+// It also notices requests that net/http sends under it. Hand it to
+// [Jobs.Fail]: a failure to dial then proves nothing if a request went out
+// before.
 func (a Attempt) Context(parent context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(parent), a.Timeout)
+	return context.WithTimeout(watchSends(context.WithoutCancel(parent)), a.Timeout)
 }
 
 // String shows IDs, states and sizes only.

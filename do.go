@@ -39,16 +39,19 @@ func (s *Jobs) Do(ctx context.Context, in Intent, try Try, call Call) (Job, erro
 	}
 	job, a, fresh, err := s.start(ctx, op, in, try)
 	switch {
-	case errors.Is(err, ErrCompleted):
-		return job, nil
+	case err != nil && job.State == JobCompleted && !errors.Is(err, ErrKeyRetired):
+		return job, nil // also where Try.ID names an attempt that has ended
 	case err != nil:
 		return job, err
 	case try.ID != "" && !fresh:
 		return job, &Error{Op: op, Err: ErrInDoubt, Job: job, Attempt: a}
 	}
-	result, err := s.call(ctx, job, *a, call)
+	actx, cancel := a.Context(ctx)
+	defer cancel()
+	result, err := s.call(actx, job, *a, call)
 	if err != nil {
-		return s.doFail(ctx, op, job, *a, err)
+		// On the attempt's own context, which knows what was sent.
+		return s.doFail(actx, op, job, *a, err)
 	}
 	return s.doComplete(ctx, op, job, *a, result)
 }
@@ -56,8 +59,6 @@ func (s *Jobs) Do(ctx context.Context, in Intent, try Try, call Call) (Job, erro
 // call runs the host's function. Where it does not return, by a panic or by
 // runtime.Goexit, the attempt is left unknown.
 func (s *Jobs) call(ctx context.Context, job Job, a Attempt, call Call) (result []byte, err error) {
-	actx, cancel := a.Context(ctx)
-	defer cancel()
 	returned := false
 	defer func() {
 		if !returned {
@@ -66,13 +67,14 @@ func (s *Jobs) call(ctx context.Context, job Job, a Attempt, call Call) (result 
 			_, _ = s.MarkUnknown(ctx, a, ruleError("the call did not return: it panicked or ended its goroutine"))
 		}
 	}()
-	result, err = call(actx, job, a)
+	result, err = call(ctx, job, a)
 	returned = true
 	return result, err
 }
 
 func (s *Jobs) doFail(ctx context.Context, op string, started Job, a Attempt, cause error) (Job, error) {
-	job, err := s.Fail(ctx, a, cause)
+	proven := proves(ctx, cause)
+	job, err := s.fail(ctx, op, a, cause, proven)
 	if job.ID == "" {
 		job = started
 	}
@@ -82,7 +84,7 @@ func (s *Jobs) doFail(ctx context.Context, op string, started Job, a Attempt, ca
 	refusal := &Error{Op: op, Err: ErrInDoubt, Job: job, Attempt: &a, Cause: cause}
 	var e *Error
 	switch {
-	case err == nil && proven(cause):
+	case err == nil && proven:
 		refusal.Err, a.State = ErrFailed, StateFailed
 	case err == nil:
 		a.State = StateUnknown

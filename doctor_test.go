@@ -3,7 +3,6 @@ package onejob_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -61,6 +60,17 @@ func doctorPool(t *testing.T, dsn string, commands ...string) *sql.DB {
 	}
 	require.NoError(t, admin.Close()) // a connection keeps the settings it began with
 	return dbtest.OpenPostgres(t, dsn)
+}
+
+// withSetting returns the address with a setting for each of its sessions.
+func withSetting(t *testing.T, dsn, name, value string) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	require.NoError(t, err)
+	query := u.Query()
+	query.Set(name, value)
+	u.RawQuery = query.Encode()
+	return u.String()
 }
 
 func postgresOn(t *testing.T, db *sql.DB, opts *onejob.PostgresOptions) *onejob.PostgresStore {
@@ -229,9 +239,6 @@ func TestDoctorFindsWhatIsSetForTheWholeServer(t *testing.T) {
 		t.Parallel()
 		cluster, err := dbtest.Start("fsync=off", "full_page_writes=off",
 			"synchronous_standby_names=nobody", "synchronous_commit=local")
-		if errors.Is(err, dbtest.ErrMissing) && os.Getenv("ONEJOB_TEST_POSTGRES") != "" {
-			t.Skip("this needs a server of the test's own, and there are no server programs here")
-		}
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, cluster.Stop()) })
 		_, err = dbtest.OpenPostgres(t, cluster.DSN("postgres")).

@@ -18,69 +18,124 @@ import (
 	"github.com/onejob-go/onejob/internal/dbtest"
 )
 
-// The limit that Jobs.Fail documents: a failure to dial says nothing of an
-// earlier request that the client sent by itself. net/http does that for a
-// request with an Idempotency-Key whose body it can send again, when a
-// connection that was kept alive closes without an answer.
-func TestNetHTTPCanHideARequestThatActedBehindAFailureToDial(t *testing.T) {
+// A failure to dial says nothing of an earlier request that the client sent by
+// itself. net/http does that for a request with an Idempotency-Key whose body
+// it can send again, when a connection that was kept alive closes without an
+// answer. The attempt's context notices it; under another one it stays hidden,
+// which is the limit that Jobs.Fail documents.
+func TestARepeatedRequestThatActedIsNotTakenForAFailureToDial(t *testing.T) {
 	t.Parallel()
 	plain := func(r *http.Request) {}
 	for name, c := range map[string]struct {
-		body   io.Reader
+		body   func() io.Reader
 		change func(*http.Request)
 		cause  error
-		status onejob.Status
+		hidden onejob.Status // what a foreign context makes of it
 	}{
-		"POST is not sent again":                       {strings.NewReader("{}"), plain, io.EOF, onejob.StatusUnknown},
-		"POST with Idempotency-Key is sent again":      {strings.NewReader("{}"), withKey, syscall.ECONNREFUSED, onejob.StatusPending},
-		"not where GetBody is nil":                     {strings.NewReader("{}"), withKeyWithoutGetBody, io.EOF, onejob.StatusUnknown},
-		"not where the body is a reader of the host's": {io.MultiReader(strings.NewReader("{}")), withKey, io.EOF, onejob.StatusUnknown},
+		"POST is not sent again":                       {fixed, plain, io.EOF, onejob.StatusUnknown},
+		"POST with Idempotency-Key is sent again":      {fixed, withKey, syscall.ECONNREFUSED, onejob.StatusPending},
+		"not where GetBody is nil":                     {fixed, withKeyWithoutGetBody, io.EOF, onejob.StatusUnknown},
+		"not where the body is a reader of the host's": {streamed, withKey, io.EOF, onejob.StatusUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newDyingProvider(t)
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.URL, c.body)
-			require.NoError(t, err)
-			c.change(req)
-			err = p.send(t, req)
-			require.ErrorIs(t, err, c.cause)
-			require.EqualValues(t, 1, p.acted.Load(), "the provider must have acted")
-			require.Equal(t, c.status, statusAfterFail(t, err))
+			watched(t, c.cause, onejob.StatusUnknown, c.hidden, func(ctx context.Context) (error, int32) {
+				p := newDyingProvider(t)
+				req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL, c.body())
+				require.NoError(t, err)
+				c.change(req)
+				return p.send(t, req), p.acted.Load()
+			})
 		})
 	}
 }
 
-// The same limit, by another way: the client follows a redirect of the
-// provider that acted, to a place that does not answer.
-func TestARedirectCanHideARequestThatActedBehindAFailureToDial(t *testing.T) {
+func fixed() io.Reader    { return strings.NewReader("{}") }
+func streamed() io.Reader { return io.MultiReader(strings.NewReader("{}")) }
+
+// The same by another way: the client follows a redirect of the provider that
+// acted, to a place that does not answer.
+func TestARedirectThatActedIsNotTakenForAFailureToDial(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		follow func(*http.Request, []*http.Request) error
-		status onejob.Status
-	}{
-		"followed":     {nil, onejob.StatusPending},
-		"not followed": {func(*http.Request, []*http.Request) error { return context.Canceled }, onejob.StatusUnknown},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			nowhere := "http://" + closedPort(t)
-			var acted atomic.Int32
-			p := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				acted.Add(1)
-				http.Redirect(w, r, nowhere, http.StatusSeeOther)
-			}))
-			t.Cleanup(p.Close)
-			client := &http.Client{Transport: &http.Transport{}, CheckRedirect: c.follow}
-			t.Cleanup(client.CloseIdleConnections)
-			res, err := client.Post(p.URL, "application/json", strings.NewReader("{}"))
-			if res != nil {
-				_ = res.Body.Close()
-			}
-			require.Error(t, err)
-			require.EqualValues(t, 1, acted.Load(), "the provider must have acted")
-			require.Equal(t, c.status, statusAfterFail(t, err))
-		})
+	watched(t, syscall.ECONNREFUSED, onejob.StatusUnknown, onejob.StatusPending, func(ctx context.Context) (error, int32) {
+		nowhere := "http://" + closedPort(t)
+		var acted atomic.Int32
+		p := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			acted.Add(1)
+			http.Redirect(w, r, nowhere, http.StatusSeeOther)
+		}))
+		t.Cleanup(p.Close)
+		return post(t, ctx, p.URL), acted.Load()
+	})
+}
+
+// A call of two steps, the first of which acted.
+func TestASecondStepThatCannotDialDoesNotProveTheFirst(t *testing.T) {
+	t.Parallel()
+	watched(t, syscall.ECONNREFUSED, onejob.StatusUnknown, onejob.StatusPending, func(ctx context.Context) (error, int32) {
+		var acted atomic.Int32
+		p := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { acted.Add(1) }))
+		t.Cleanup(p.Close)
+		require.NoError(t, post(t, ctx, p.URL))
+		return post(t, ctx, "http://"+closedPort(t)), acted.Load()
+	})
+}
+
+// And where nothing was sent, a provider that is down does not block the job.
+func TestAFailureToDialAloneIsProof(t *testing.T) {
+	t.Parallel()
+	watched(t, syscall.ECONNREFUSED, onejob.StatusPending, onejob.StatusPending, func(ctx context.Context) (error, int32) {
+		return post(t, ctx, "http://"+closedPort(t)), 1
+	})
+}
+
+// watched makes the call under an attempt's context, by Do and by Fail, and
+// under a foreign one, and requires what becomes of the job.
+func watched(t *testing.T, cause error, want, hidden onejob.Status, call func(ctx context.Context) (err error, acted int32)) {
+	jobs := onejob.New(dbtest.SQLite(t), nil)
+	try := onejob.Try{Provider: "primary", Timeout: time.Minute}
+	check := func(err error, acted int32) {
+		require.ErrorIs(t, err, cause)
+		require.EqualValues(t, 1, acted, "the provider must have acted")
 	}
+	intent := func(key string) onejob.Intent { return onejob.Intent{Owner: "owner-1", Key: key, Kind: "charge"} }
+
+	job, err := jobs.Do(t.Context(), intent("do"), try, func(ctx context.Context, _ onejob.Job, _ onejob.Attempt) ([]byte, error) {
+		err, acted := call(ctx)
+		check(err, acted)
+		return nil, err
+	})
+	require.Error(t, err)
+	require.Equal(t, want, job.Status())
+
+	_, a, err := jobs.Start(t.Context(), intent("fail"), try)
+	require.NoError(t, err)
+	ctx, cancel := a.Context(t.Context())
+	err, acted := call(ctx)
+	cancel()
+	check(err, acted)
+	job, err = jobs.Fail(ctx, a, err)
+	require.NoError(t, err)
+	require.Equal(t, want, job.Status())
+
+	_, a, err = jobs.Start(t.Context(), intent("foreign"), try)
+	require.NoError(t, err)
+	err, acted = call(t.Context())
+	check(err, acted)
+	job, err = jobs.Fail(t.Context(), a, err)
+	require.NoError(t, err)
+	require.Equal(t, hidden, job.Status())
+}
+
+func post(t *testing.T, ctx context.Context, address string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, fixed())
+	require.NoError(t, err)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	res, err := client.Do(req)
+	if err == nil {
+		_ = res.Body.Close()
+	}
+	return err
 }
 
 func withKey(r *http.Request) { r.Header.Set("Idempotency-Key", "k") }
@@ -139,15 +194,4 @@ func closedPort(t *testing.T) string {
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
 	return l.Addr().String()
-}
-
-// statusAfterFail is what becomes of a job whose attempt failed with cause.
-func statusAfterFail(t *testing.T, cause error) onejob.Status {
-	jobs := onejob.New(dbtest.SQLite(t), nil)
-	_, a, err := jobs.Start(t.Context(), onejob.Intent{Owner: "owner-1", Key: "k", Kind: "charge"},
-		onejob.Try{Provider: "primary", Timeout: time.Hour})
-	require.NoError(t, err)
-	job, err := jobs.Fail(t.Context(), a, cause)
-	require.NoError(t, err)
-	return job.Status()
 }

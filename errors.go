@@ -109,9 +109,9 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the sentinels that hold, and the cause. A cause that is
-// itself a refusal of this package is left out: errors.Is must not take what
-// was said of another job, or of another step, for what is said of this one.
+// Unwrap returns the sentinels that hold, and the cause. What the cause says in
+// this package's own words stays hidden: errors.Is must not take what was said
+// of another job, or of another step, for what is said of this one.
 func (e *Error) Unwrap() []error {
 	errs := make([]error, 0, 3)
 	if e.Err != nil {
@@ -120,11 +120,37 @@ func (e *Error) Unwrap() []error {
 	if e.Err == ErrAttemptOpen && e.Attempt != nil && e.Attempt.State == StateUnknown {
 		errs = append(errs, ErrInDoubt)
 	}
-	var inner *Error
-	if e.Cause != nil && !errors.As(e.Cause, &inner) {
-		errs = append(errs, e.Cause)
+	if e.Cause != nil {
+		errs = append(errs, foreignError{e.Cause})
 	}
 	return errs
+}
+
+// foreignError is a cause without this package's own words.
+type foreignError struct{ error }
+
+// Is implements errors.Is.
+func (e foreignError) Is(target error) bool {
+	for _, own := range sentinels {
+		if target == own {
+			return false
+		}
+	}
+	return errors.Is(e.error, target)
+}
+
+// As implements errors.As.
+func (e foreignError) As(target any) bool {
+	if _, own := target.(**Error); own {
+		return false
+	}
+	return errors.As(e.error, target)
+}
+
+var sentinels = []error{
+	ErrInvalid, ErrNotFound, ErrKeyConflict, ErrKeyRetired, ErrAttemptOpen, ErrInDoubt, ErrFailed, ErrCompleted,
+	ErrJobCanceled, ErrTooManyAttempts, ErrNotQualified, ErrLateResult, ErrResultMismatch, ErrAttemptEnded,
+	ErrRetryTx, ErrUnsupported, ErrUnavailable,
 }
 
 // invalid makes the one error of bad input.

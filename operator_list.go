@@ -3,6 +3,7 @@ package onejob
 import (
 	"context"
 	"iter"
+	"log/slog"
 	"time"
 )
 
@@ -25,6 +26,11 @@ type Filter struct {
 type Entry struct {
 	Job     Job
 	Attempt Attempt
+}
+
+// LogValue shows IDs, states and sizes only.
+func (e Entry) LogValue() slog.Value {
+	return slog.GroupValue(slog.Any("job", e.Job), slog.Any("attempt", e.Attempt))
 }
 
 // pageSize is how many entries are read at a time.

@@ -7,9 +7,10 @@ import (
 
 // Reconcile asks about unknown attempts that match f, oldest first. ask only
 // looks, by the attempt's ExternalRef or ProviderKey, and answers as a [Call]
-// does: a result completes the job (OnComplete included), an error that proves
-// that nothing happened (see [NoEffect]) fails the attempt, and any other error
-// leaves it unknown. It returns how many are left unknown.
+// does: a result completes the job (OnComplete included), an error marked with
+// [NoEffect] fails the attempt, and any other error leaves it unknown. A look-up
+// that cannot dial proves nothing of the attempt: here only the mark counts. It
+// returns how many are left unknown.
 //
 // Filter.States may ask for detached attempts too. A started one is not asked
 // about: its call may not have reached the provider yet. An error of the store
@@ -64,8 +65,13 @@ func (o *Operator) reconcile(ctx context.Context, op string, listed Attempt, ask
 		if ctx.Err() != nil {
 			return a.State == StateUnknown, context.Cause(ctx)
 		}
-		left = a.State == StateUnknown && !proven(err)
-		_, err = o.jobs.Fail(ctx, a, err)
+		marked := proofIn(err) == markProof
+		left = a.State == StateUnknown && !marked
+		if marked {
+			_, err = o.jobs.Fail(ctx, a, err)
+		} else {
+			_, err = o.jobs.MarkUnknown(ctx, a, err)
+		}
 	}
 	// Somebody else ended it first: that is as good.
 	if errors.Is(err, ErrLateResult) || errors.Is(err, ErrAttemptEnded) || errors.Is(err, ErrResultMismatch) {

@@ -11,10 +11,13 @@ import (
 // error in cause's tree. Every other cause leaves it unknown and the job
 // blocked: look at Job.Status. So a host may call Fail on any error.
 //
-// A failure to dial proves something only of the dial: if the call sent an
-// earlier request (a client that retries by itself, a first step of two),
-// call MarkUnknown, or wrap a context error. net/http itself sends a POST
-// again when it carries an Idempotency-Key header and GetBody is set.
+// A failure to dial proves nothing of a request sent before it, and clients
+// send more than one: net/http repeats a POST that carries an Idempotency-Key
+// header when its connection closes without an answer, and follows redirects.
+// So pass the context of Attempt.Context, or one made from it: if net/http
+// wrote a request under it, only a [NoEffect] mark makes the attempt failed.
+// With other clients, and under other contexts, mind that yourself: call
+// MarkUnknown when anything was sent before the dial.
 //
 // Fail also works on a context that has ended. Knowledge beats doubt: an
 // unknown attempt may still be failed with proof. On one that has ended
@@ -24,8 +27,12 @@ func (s *Jobs) Fail(ctx context.Context, a Attempt, cause error) (Job, error) {
 	if cause == nil {
 		return Job{}, named(op, invalid("cause", "is required: an attempt without an error is completed"))
 	}
+	return s.fail(ctx, op, a, cause, proves(ctx, cause))
+}
+
+func (s *Jobs) fail(ctx context.Context, op string, a Attempt, cause error, proven bool) (Job, error) {
 	to := StateUnknown
-	if proven(cause) {
+	if proven {
 		to = StateFailed
 	}
 	return s.settle(ctx, op, a, SettleParams{To: to, Cause: cleanText(cause.Error())})

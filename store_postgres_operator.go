@@ -68,15 +68,18 @@ func joinStates(states []State) string {
 
 // SKIP LOCKED waits for nobody, so locking attempts without their jobs cannot
 // deadlock. The predicate stands again on the outside: a row may have changed
-// before it was locked.
+// before it was locked. Materialized, or the planner may run the choice more
+// than once, and each time past the rows that were locked before: then the
+// limit is none.
 const pgSweep = `
-UPDATE {schema}.attempts a SET state = 'unknown'
-FROM (
+WITH due AS MATERIALIZED (
 	SELECT job_id, id FROM {schema}.attempts
 	WHERE state = 'started' AND deadline <= now()
 	ORDER BY deadline LIMIT $1
 	FOR NO KEY UPDATE SKIP LOCKED
-) due
+)
+UPDATE {schema}.attempts a SET state = 'unknown'
+FROM due
 WHERE a.job_id = due.job_id AND a.id = due.id AND a.state = 'started' AND a.deadline <= clock_timestamp()
 RETURNING a.job_id, {attempt}`
 

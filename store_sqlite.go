@@ -91,6 +91,8 @@ func (s *SQLiteStore) Start(ctx context.Context, p CreateParams, try BeginParams
 		return Record{}, false, err
 	}
 	err = s.write(ctx, func(ctx context.Context, q execer) error {
+		p.Clock = stopped(p.Clock)
+		try.Clock = p.Clock
 		created, err := s.create(ctx, q, p)
 		if err != nil || created.Job.ID == "" {
 			return err
@@ -124,6 +126,7 @@ func (s *SQLiteStore) Begin(ctx context.Context, p BeginParams) (rec Record, beg
 }
 
 func (s *SQLiteStore) begin(ctx context.Context, q execer, p BeginParams) (Record, bool, error) {
+	p.Clock = stopped(p.Clock)
 	var failed int
 	job := string(p.ID.Job())
 	if err := q.QueryRowContext(ctx, s.sql.get(sqliteFailed).text, job, p.Provider).Scan(&failed); err != nil {
@@ -199,6 +202,7 @@ func (s *SQLiteStore) CompleteTx(ctx context.Context, tx Tx, p CompleteParams) (
 }
 
 func (s *SQLiteStore) complete(ctx context.Context, q execer, p CompleteParams) (Record, bool, error) {
+	p.Clock = stopped(p.Clock)
 	by, reason := words(p.Decision)
 	job, own, now := string(p.ID.Job()), p.ID.own(), p.Clock().UnixMicro()
 	n, err := s.exec(ctx, q, sqliteSwap, job, own, p.Version, bytesOf(p.Result), p.Digest[:], now, p.Drop)
@@ -265,6 +269,7 @@ func (s *SQLiteStore) CancelJob(ctx context.Context, p CancelParams) (Record, bo
 // change runs an update of one row, and reads the job where it was applied.
 func (s *SQLiteStore) change(ctx context.Context, after FindParams, statement string, args func(now int64) []any) (rec Record, applied bool, err error) {
 	err = s.write(ctx, func(ctx context.Context, q execer) error {
+		after.Clock = stopped(after.Clock)
 		n, err := s.exec(ctx, q, statement, args(after.Clock().UnixMicro())...)
 		if err != nil || n == 0 {
 			return err

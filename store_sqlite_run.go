@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"time"
 )
 
 // execer is what a statement needs: a connection, a pool, a transaction.
@@ -11,6 +12,14 @@ type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// stopped reads the clock once, for a whole operation: with two readings, an
+// attempt could be overdue in the very statement after the one that began it.
+// It is called behind the lock, for which the operation may have waited.
+func stopped(clock func() time.Time) func() time.Time {
+	now := clock()
+	return func() time.Time { return now }
 }
 
 func (s *SQLiteStore) exec(ctx context.Context, q execer, constant string, args ...any) (int64, error) {

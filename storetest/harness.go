@@ -109,13 +109,15 @@ func (h *harness) overdue(job onejob.Job, provider string) onejob.Attempt {
 	h.Helper()
 	a, err := h.jobs.BeginAttempt(h.ctx, job, onejob.Try{Provider: provider, Timeout: time.Microsecond})
 	require.NoError(h, err)
-	for {
+	for range 1000 {
 		_, now, err := h.jobs.GetAttempt(h.ctx, a.ID)
 		require.NoError(h, err)
 		if now.State == onejob.StateUnknown {
 			return a
 		}
 	}
+	require.Fail(h, "an attempt past its deadline does not read as unknown")
+	return a
 }
 
 // states are the ways into each state of an attempt. Each starts a new job with

@@ -1,9 +1,6 @@
 package onejob
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // BeginAttempt begins an attempt at the job, which is found by its ID and
 // owner. Only when it has returned may the provider be called: the attempt is
@@ -54,7 +51,7 @@ func (s *Jobs) beginParams(job JobID, try Try) (BeginParams, error) {
 	}
 	p := BeginParams{
 		ID: try.ID, Provider: try.Provider, Max: s.maxAttempts, Clock: s.clock,
-		Timeout: time.Duration(micros(try.Timeout)) * time.Microsecond,
+		Timeout: wholeMicros(try.Timeout),
 	}
 	if try.ID == "" {
 		id, err := s.mintAttempt(job)

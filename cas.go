@@ -53,12 +53,14 @@ func (s *Jobs) CompleteTx(ctx context.Context, tx Tx, a Attempt, result []byte) 
 	if err != nil {
 		return Job{}, named(op, err)
 	}
-	job, err := s.completeOn(ctx, op, txView{s.txStore, tx}, p)
+	view := &txView{store: s.txStore, tx: tx}
+	job, err := s.completeOn(ctx, op, view, p)
 	switch {
-	case err == nil:
+	case view.won:
+		// A repeat of a winner's says nothing of this transaction.
 		s.witness(tx, func(o *openTx) { o.completed = p.ID })
 	case errors.Is(err, ErrLateResult):
-		s.witness(tx, func(o *openTx) { o.late, o.lateErr = &p, err })
+		s.witness(tx, func(o *openTx) { o.late, o.lateErr = append(o.late, p), err })
 	case lost(err):
 		return job, txError(op, err)
 	}

@@ -42,7 +42,7 @@ func (s *Jobs) CreateTx(ctx context.Context, tx Tx, in Intent) (job Job, created
 	if err != nil {
 		return Job{}, false, named(op, err)
 	}
-	rec, err := s.createOn(ctx, txView{s.txStore, tx}, p)
+	rec, err := s.createOn(ctx, &txView{store: s.txStore, tx: tx}, p)
 	if err != nil {
 		return Job{}, false, txError(op, err)
 	}

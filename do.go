@@ -48,28 +48,24 @@ func (s *Jobs) Do(ctx context.Context, in Intent, try Try, call Call) (Job, erro
 	}
 	actx, cancel := a.Context(ctx)
 	defer cancel()
-	result, err := s.call(actx, job, *a, call)
-	if err != nil {
-		// On the attempt's own context, which knows what was sent.
-		return s.doFail(actx, op, job, *a, err)
-	}
-	return s.doComplete(ctx, op, job, *a, result)
-}
-
-// call runs the host's function. Where it does not return, by a panic or by
-// runtime.Goexit, the attempt is left unknown.
-func (s *Jobs) call(ctx context.Context, job Job, a Attempt, call Call) (result []byte, err error) {
-	returned := false
+	settled := false
 	defer func() {
-		if !returned {
-			// The error is not looked at: the panic goes on, and an attempt that
-			// stays started becomes unknown by its deadline.
-			_, _ = s.MarkUnknown(ctx, a, ruleError("the call did not return: it panicked or ended its goroutine"))
+		if !settled {
+			// A panic of the call's or OnComplete's, or runtime.Goexit, goes on. The
+			// error is not looked at: an attempt that stays started becomes unknown
+			// by its deadline.
+			_, _ = s.MarkUnknown(ctx, *a, ruleError("the call or OnComplete did not return: it panicked or ended its goroutine"))
 		}
 	}()
-	result, err = call(ctx, job, a)
-	returned = true
-	return result, err
+	result, err := call(actx, job, *a)
+	if err != nil {
+		// Under the attempt's own context, which knows what was sent.
+		job, err = s.doFail(actx, op, job, *a, err)
+	} else {
+		job, err = s.doComplete(ctx, op, job, *a, result)
+	}
+	settled = true
+	return job, err
 }
 
 func (s *Jobs) doFail(ctx context.Context, op string, started Job, a Attempt, cause error) (Job, error) {

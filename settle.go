@@ -92,7 +92,7 @@ func (s *Jobs) Extend(ctx context.Context, a Attempt, d time.Duration) (Attempt,
 	if d <= 0 {
 		return Attempt{}, named(op, invalid("d", "must be positive"))
 	}
-	return s.amend(ctx, op, a, AmendParams{Extend: time.Duration(micros(d)) * time.Microsecond})
+	return s.amend(ctx, op, a, AmendParams{Extend: wholeMicros(d)})
 }
 
 // SetExternalRef keeps the provider's own handle on the attempt, up to 255

@@ -41,6 +41,17 @@ func (s *Jobs) start(ctx context.Context, op string, in Intent, try Try) (Job, *
 		if rec.Job.ID != "" {
 			return s.startOn(ctx, op, rec, cp, bp, in, try)
 		}
+		if try.ID == "" {
+			continue
+		}
+		// Not the key was in the way but the ID that the caller gave.
+		rec, err = s.store.Find(ctx, FindParams{ID: cp.ID, AnyOwner: true, Clock: s.clock})
+		if err != nil {
+			return Job{}, nil, false, unknownFate(op, err, bp)
+		}
+		if rec.Job.ID != "" && (rec.Job.Owner != in.Owner || rec.Job.Key != in.Key) {
+			return Job{}, nil, false, named(op, invalid("Try.ID", "belongs to another key's job: leave it empty"))
+		}
 	}
 	return Job{}, nil, false, unknownFate(op, errUndecided, bp)
 }

@@ -134,10 +134,11 @@ func withoutPayload(list, null string, columns ...string) string {
 
 var safeName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,30}$`)
 
-// checkName guards what is written into SQL text.
-func checkName(field, name string) error {
-	if !safeName.MatchString(name) {
-		return invalid(field, "must match "+safeName.String())
+// checkName guards what is written into SQL text. The database keeps names that
+// begin with reserved for itself.
+func checkName(field, name, reserved string) error {
+	if !safeName.MatchString(name) || strings.HasPrefix(name, reserved) {
+		return invalid(field, "must match "+safeName.String()+" and not begin with "+reserved)
 	}
 	return nil
 }

@@ -21,7 +21,8 @@ type PostgresStore struct {
 // PostgresOptions are the settings of [NewPostgresStore].
 type PostgresOptions struct {
 	// Schema holds the tables; it is always written out, so search_path does
-	// not matter. It must match ^[a-z_][a-z0-9_]{0,30}$. Default: "onejob".
+	// not matter. It must match ^[a-z_][a-z0-9_]{0,30}$ and not begin with pg_. Default:
+	// "onejob".
 	Schema string
 	// Unprepared sends each statement without preparing it. Set it behind a
 	// pooler in transaction mode (PgBouncer), where prepared statements get
@@ -48,12 +49,12 @@ func NewPostgresStore(db *sql.DB, opts *PostgresOptions) (*PostgresStore, error)
 	if db == nil {
 		return nil, named(op, invalid("db", "is required"))
 	}
-	if err := checkName("PostgresOptions.Schema", o.Schema); err != nil {
+	if err := checkName("PostgresOptions.Schema", o.Schema, "pg_"); err != nil {
 		return nil, named(op, err)
 	}
 	s := &PostgresStore{db: db, schema: o.Schema}
 	s.sql = statements{db: db, unprepared: o.Unprepared, names: map[string]string{
-		"{schema}":      o.Schema,
+		"{schema}":      s.quoted(),
 		"{job}":         jobColumns,
 		"{job-}":        withoutPayload(jobColumns, "NULL::bytea", "j.result"),
 		"{entry}":       withoutPayload(jobColumns, "NULL::bytea", "j.params", "j.result"),
@@ -353,10 +354,16 @@ func (s *PostgresStore) Amend(ctx context.Context, p AmendParams) (Record, bool,
 	return s.change(ctx, p.ID, pgAmend, string(p.ID.Job()), p.ID.own(), p.Extend.Microseconds(), text(p.ExternalRef))
 }
 
+// The clock is read behind the lock, as everywhere: read in the UPDATE itself,
+// the end of the job came before the start of an attempt that it waited for.
 const pgCancelJob = `
-WITH j AS (
+WITH t AS MATERIALIZED (
+	SELECT clock_timestamp() AS now
+	FROM (SELECT j.id FROM {schema}.jobs j WHERE j.id = $1 AND j.state = 'open' FOR NO KEY UPDATE) l
+), j AS (
 	UPDATE {schema}.jobs j
-	SET state = 'canceled', version = j.version + 1, ended_at = clock_timestamp(), by = $2, reason = $3
+	SET state = 'canceled', version = j.version + 1, ended_at = t.now, by = $2, reason = $3
+	FROM t
 	WHERE j.id = $1 AND j.state = 'open'
 	RETURNING {job}
 )

@@ -30,8 +30,12 @@ func (s *PostgresStore) MigrateTo(ctx context.Context, version int) error {
 func (s *PostgresStore) Migrations() fs.FS { return migrationFS(s.migrations()) }
 
 func (s *PostgresStore) migrations() []migration {
-	return migrations("postgres", strings.NewReplacer("{schema}", s.schema))
+	return migrations("postgres", strings.NewReplacer("{schema}", s.quoted()))
 }
+
+// quoted is the schema's name as it is written into SQL: a reserved word is a
+// name like any other.
+func (s *PostgresStore) quoted() string { return `"` + s.schema + `"` }
 
 // The lock is what makes IF NOT EXISTS safe: by itself it is not, under
 // simultaneous calls.
@@ -46,8 +50,7 @@ func (s *PostgresStore) migrate(ctx context.Context, op string, target func(have
 		if err != nil {
 			return err
 		}
-		var exists bool
-		err = tx.QueryRowContext(ctx, `SELECT to_regnamespace($1) IS NOT NULL`, s.schema).Scan(&exists)
+		exists, err := s.exists(ctx, tx, pgHasSchema)
 		if err != nil {
 			return err
 		}
@@ -68,17 +71,32 @@ func (s *PostgresStore) migrate(ctx context.Context, op string, target func(have
 	return nil
 }
 
-// version returns the schema's version, 0 where there is none.
-func (s *PostgresStore) version(ctx context.Context, q interface {
+// The catalogs are read as tables: to_regclass and its like look into a cache
+// that may be older than the lock that was waited for.
+const (
+	pgHasSchema = `SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1)`
+
+	pgHasVersions = `
+SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+	WHERE n.nspname = $1 AND c.relname = 'migrations')`
+)
+
+type rowQueryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}) (int, error) {
-	var exists bool
-	table := s.schema + ".migrations"
-	if err := q.QueryRowContext(ctx, `SELECT to_regclass($1) IS NOT NULL`, table).Scan(&exists); err != nil || !exists {
+}
+
+func (s *PostgresStore) exists(ctx context.Context, q rowQueryer, query string) (exists bool, err error) {
+	err = q.QueryRowContext(ctx, query, s.schema).Scan(&exists)
+	return exists, err
+}
+
+// version returns the schema's version, 0 where there is none.
+func (s *PostgresStore) version(ctx context.Context, q rowQueryer) (version int, err error) {
+	exists, err := s.exists(ctx, q, pgHasVersions)
+	if err != nil || !exists {
 		return 0, err
 	}
-	var version int
-	err := q.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM `+table).Scan(&version)
+	err = q.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM `+s.quoted()+`.migrations`).Scan(&version)
 	return version, err
 }
 

@@ -2,6 +2,7 @@ package onejob
 
 import (
 	"context"
+	"database/sql"
 	"strings"
 	"time"
 
@@ -95,19 +96,26 @@ func (s *PostgresStore) Sweep(ctx context.Context, limit int, _ func() time.Time
 	})
 }
 
-// No attempt begins on a final job, so one that has none open stays so. The
-// snapshot's detached attempts are closed, and for that same snapshot they are
-// not among those to delete.
-const pgPurgePayloads = `
+// The jobs are locked by a statement of their own. In one with the rest, the
+// snapshot was older than the locks, and an attempt that came back late in
+// between outlived the purge. No attempt begins on a final job, so one that has
+// none open stays so.
+const (
+	pgDuePayloads = `
+SELECT j.id FROM {schema}.jobs j
+WHERE j.purged_at IS NULL AND j.state <> 'open'
+	AND j.created_at <= now() - $1::bigint * interval '1 microsecond'
+	AND j.ended_at <= now() - $1::bigint * interval '1 microsecond'
+	AND NOT EXISTS (SELECT 1 FROM {schema}.attempts a
+		WHERE a.job_id = j.id AND a.state IN ('started', 'unknown'))
+ORDER BY j.created_at LIMIT $2
+FOR NO KEY UPDATE SKIP LOCKED`
+
+	// The detached ones are closed: what is closed here is, for the same
+	// snapshot, not among those to delete.
+	pgPurgePayloads = `
 WITH due AS MATERIALIZED (
-	SELECT j.id, j.completed_by FROM {schema}.jobs j
-	WHERE j.purged_at IS NULL AND j.state <> 'open'
-		AND j.created_at <= now() - $1::bigint * interval '1 microsecond'
-		AND j.ended_at <= now() - $1::bigint * interval '1 microsecond'
-		AND NOT EXISTS (SELECT 1 FROM {schema}.attempts a
-			WHERE a.job_id = j.id AND a.state IN ('started', 'unknown'))
-	ORDER BY j.created_at LIMIT $2
-	FOR NO KEY UPDATE SKIP LOCKED
+	SELECT unnest(string_to_array($1, ',')::uuid[]) AS id
 ), closed AS (
 	UPDATE {schema}.attempts a
 	SET state = 'canceled', ended_at = clock_timestamp(), by = 'purge', reason = '` + purgeReason + `',
@@ -115,7 +123,7 @@ WITH due AS MATERIALIZED (
 	FROM due WHERE a.job_id = due.id AND a.state = 'detached'
 ), emptied AS (
 	UPDATE {schema}.attempts a SET cause = NULL, external_ref = NULL
-	FROM due WHERE a.job_id = due.id AND a.id = due.completed_by
+	FROM due WHERE a.job_id = due.id AND a.state = 'succeeded'
 		AND (a.cause IS NOT NULL OR a.external_ref IS NOT NULL)
 ), gone AS (
 	DELETE FROM {schema}.attempts a
@@ -126,39 +134,58 @@ SET params = NULL, result = NULL, purged_at = clock_timestamp(), version = j.ver
 FROM due WHERE j.id = due.id
 RETURNING j.id`
 
-const purgeReason = "the job is over and its payloads were purged"
+	pgDueTombstones = `
+SELECT j.id FROM {schema}.jobs j
+WHERE j.purged_at IS NOT NULL AND j.ended_at <= now() - $1::bigint * interval '1 microsecond'
+ORDER BY j.ended_at LIMIT $2
+FOR UPDATE SKIP LOCKED`
 
-const pgPurgeTombstones = `
+	pgPurgeTombstones = `
 WITH due AS MATERIALIZED (
-	SELECT j.id FROM {schema}.jobs j
-	WHERE j.purged_at IS NOT NULL AND j.ended_at <= now() - $1::bigint * interval '1 microsecond'
-	ORDER BY j.ended_at LIMIT $2
-	FOR UPDATE SKIP LOCKED
+	SELECT unnest(string_to_array($1, ',')::uuid[]) AS id
 ), gone AS (
 	DELETE FROM {schema}.attempts a USING due WHERE a.job_id = due.id
 )
 DELETE FROM {schema}.jobs j USING due WHERE j.id = due.id
 RETURNING j.id`
+)
+
+const purgeReason = "the job is over and its payloads were purged"
 
 // Purge implements [OperatorStore].
 func (s *PostgresStore) Purge(ctx context.Context, r Retention, limit int, _ func() time.Time) (int, error) {
-	return purge(r, limit, func(payloads bool, age time.Duration, limit int) (int, error) {
-		statement := pgPurgeTombstones
+	if err := s.ready(ctx); err != nil {
+		return 0, err
+	}
+	return purge(r, limit, func(payloads bool, age time.Duration, limit int) (n int, err error) {
+		due, work := pgDueTombstones, pgPurgeTombstones
 		if payloads {
-			statement = pgPurgePayloads
+			due, work = pgDuePayloads, pgPurgePayloads
 		}
-		return pgRunPlanned(ctx, s, func(q runner) (int, error) {
-			rows, err := q.query(ctx, statement, micros(age), limit)
-			if err != nil {
-				return 0, err
+		err = s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			ids, err := s.texts(ctx, tx, due, wholeMicros(age).Microseconds(), limit)
+			if err != nil || len(ids) == 0 {
+				return err
 			}
-			n := 0
-			for rows.Next() {
-				n++
-			}
-			return n, drain(rows, nil)
+			ids, err = s.texts(ctx, tx, work, strings.Join(ids, ","))
+			n = len(ids)
+			return err
 		})
+		if err != nil {
+			return 0, err
+		}
+		return n, nil
 	})
+}
+
+// texts runs a statement whose rows are one text.
+func (s *PostgresStore) texts(ctx context.Context, tx Tx, statement string, args ...any) ([]string, error) {
+	rows, err := s.sql.in(tx).query(ctx, statement, args...)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := scanTexts(rows)
+	return texts, drain(rows, err)
 }
 
 // purge spends the limit on tombstones first, so that a backlog of payloads

@@ -28,7 +28,7 @@ type SQLiteOptions struct {
 	// the writer. OpenSQLite makes its own.
 	Readers *sql.DB
 	// Prefix begins the names of the tables. It must match
-	// ^[a-z_][a-z0-9_]{0,30}$. Default: "onejob_".
+	// ^[a-z_][a-z0-9_]{0,30}$ and not begin with sqlite_. Default: "onejob_".
 	Prefix string
 	// Driver is the name of the database/sql driver that OpenSQLite uses.
 	// Default: "sqlite", of modernc.org/sqlite.

@@ -27,7 +27,7 @@ func NewSQLiteStore(writer *sql.DB, opts *SQLiteOptions) (*SQLiteStore, error) {
 	if o.Prefix == "" {
 		o.Prefix = "onejob_"
 	}
-	if err := checkName("SQLiteOptions.Prefix", o.Prefix); err != nil {
+	if err := checkName("SQLiteOptions.Prefix", o.Prefix, "sqlite_"); err != nil {
 		return nil, named(op, err)
 	}
 	if writer == nil {

@@ -3,6 +3,7 @@ package onejob
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"reflect"
 )
 
@@ -65,22 +66,23 @@ type openTx struct {
 	err       error
 	created   JobID     // a job that stands if and only if the transaction does
 	completed AttemptID // likewise a winner
-	late      *CompleteParams
-	lateErr   error
+	late      []CompleteParams
+	lateErr   error // the last one's
 }
 
-// keepEvidence records a late result whose transaction was rolled back.
+// keepEvidence records the late results of a transaction that was rolled back.
 func (s *Jobs) keepEvidence(ctx context.Context, o *openTx) {
-	if o.late == nil {
+	if len(o.late) == 0 {
 		return
 	}
-	p := *o.late
-	p.Drop = true
 	own, cancel := detached(ctx)
 	defer cancel()
-	if _, _, err := s.store.Complete(own, p); err != nil {
-		s.log.WarnContext(own, "onejob: evidence of a late result was not kept",
-			"attempt", string(p.ID), "cause", causeText(err))
+	for _, p := range o.late {
+		p.Drop = true
+		if _, _, err := s.store.Complete(own, p); err != nil {
+			s.log.WarnContext(own, "onejob: evidence of a late result was not kept",
+				"attempt", string(p.ID), "cause", causeText(err))
+		}
 	}
 }
 
@@ -154,22 +156,29 @@ func (s *Jobs) witness(tx Tx, note func(*openTx)) {
 type txView struct {
 	store TxStore
 	tx    Tx
+	won   bool // a Complete swapped
 }
 
-func (v txView) Create(ctx context.Context, p CreateParams) (Record, error) {
+func (v *txView) Create(ctx context.Context, p CreateParams) (Record, error) {
 	return v.store.CreateTx(ctx, v.tx, p)
 }
 
-func (v txView) Complete(ctx context.Context, p CompleteParams) (Record, bool, error) {
-	return v.store.CompleteTx(ctx, v.tx, p)
+func (v *txView) Complete(ctx context.Context, p CompleteParams) (Record, bool, error) {
+	rec, won, err := v.store.CompleteTx(ctx, v.tx, p)
+	v.won = v.won || won
+	return rec, won, err
 }
 
-func (v txView) Find(ctx context.Context, p FindParams) (Record, error) {
+func (v *txView) Find(ctx context.Context, p FindParams) (Record, error) {
 	return v.store.FindTx(ctx, v.tx, p)
 }
 
 // txError names what a host's transaction died of.
 func txError(op string, err error) error {
+	var e *Error
+	if errors.As(err, &e) && e.Err == ErrUnavailable && e.Cause != nil {
+		err = e.Cause
+	}
 	if retryTx(err) {
 		return &Error{Op: op, Err: ErrRetryTx, Cause: err}
 	}

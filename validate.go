@@ -1,6 +1,7 @@
 package onejob
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -111,12 +112,14 @@ func cleanText(s string) string {
 	return s[:end]
 }
 
-// micros rounds a duration up to the whole microseconds that are stored, so
-// that nothing positive becomes zero.
-func micros(d time.Duration) int64 {
-	us := int64(d / time.Microsecond)
-	if d%time.Microsecond > 0 {
-		us++
+// wholeMicros rounds a duration up to the whole microseconds that are stored,
+// so that nothing positive becomes zero; the longest is rounded down.
+func wholeMicros(d time.Duration) time.Duration {
+	if rest := d % time.Microsecond; rest > 0 {
+		d -= rest
+		if d <= math.MaxInt64-time.Microsecond {
+			d += time.Microsecond
+		}
 	}
-	return us
+	return d
 }

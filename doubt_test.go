@@ -32,9 +32,9 @@ func TestARepeatedRequestThatActedIsNotTakenForAFailureToDial(t *testing.T) {
 		cause  error
 		hidden onejob.Status // what a foreign context makes of it
 	}{
-		"POST is not sent again":                       {fixed, plain, io.EOF, onejob.StatusUnknown},
-		"POST with Idempotency-Key is sent again":      {fixed, withKey, syscall.ECONNREFUSED, onejob.StatusPending},
-		"not where GetBody is nil":                     {fixed, withKeyWithoutGetBody, io.EOF, onejob.StatusUnknown},
+		"POST is not sent again":                  {fixed, plain, io.EOF, onejob.StatusUnknown},
+		"POST with Idempotency-Key is sent again": {fixed, withKey, syscall.ECONNREFUSED, onejob.StatusPending},
+		"not where GetBody is nil":                {fixed, withKeyWithoutGetBody, io.EOF, onejob.StatusUnknown},
 		// EOF or a reset, as the body was under way.
 		"not where the body is a reader of the host's": {streamed, withKey, nil, onejob.StatusUnknown},
 	} {

@@ -26,7 +26,7 @@ func (s *Jobs) BeginAttempt(ctx context.Context, job Job, try Try) (Attempt, err
 		err = s.mayWrite(ctx, op)
 	}
 	if err != nil {
-		return Attempt{}, named(op, err)
+		return Attempt{}, unsent(op, err, p)
 	}
 	p.Owner = job.Owner
 	rec, _, err := s.begin(ctx, op, p)
@@ -44,7 +44,8 @@ func (s *Jobs) beginParams(job JobID, try Try) (BeginParams, error) {
 	if try.Require != nil {
 		// No store keeps qualifications yet; ignoring it would let an
 		// unproven provider through.
-		return BeginParams{}, &Error{Err: ErrUnsupported}
+		return BeginParams{}, &Error{Err: ErrUnsupported, Field: "Try.Require",
+			rule: "needs a store that keeps qualifications: leave it nil"}
 	}
 	if !job.valid() {
 		return BeginParams{}, &Error{Err: ErrNotFound}
@@ -134,6 +135,14 @@ func repeated(op string, rec Record, p BeginParams) error {
 		refusal.Err = ErrAttemptEnded
 	}
 	return refusal
+}
+
+// unsent names an error that came before anything was sent.
+func unsent(op string, err error, p BeginParams) error {
+	if lost(err) {
+		return unknownFate(op, err, p)
+	}
+	return named(op, err)
 }
 
 // unknownFate is ErrUnavailable with the attempt to repeat.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 )
 
 // Complete writes the result and ends the job, if no one has before: by
@@ -24,7 +23,8 @@ import (
 //
 // Complete also works on a context that has ended. ErrUnavailable says that
 // the result may be stored or not: repeat the call. An error of OnComplete
-// undoes the completion and is returned wrapped.
+// undoes the completion and comes back as Error.Cause; the attempt stands as it
+// was, so the call may be repeated.
 func (s *Jobs) Complete(ctx context.Context, a Attempt, result []byte) (Job, error) {
 	const op = "Complete"
 	p, err := s.completeParams(a, result)
@@ -88,7 +88,7 @@ func (s *Jobs) complete(ctx context.Context, op string, p CompleteParams) (Job, 
 	job, err := settling(ctx, func(ctx context.Context) (Job, error) { return s.completeOn(ctx, op, s.store, p) })
 	var hook hookError
 	if errors.As(err, &hook) {
-		return job, fmt.Errorf("onejob: %s: OnComplete: %w", op, hook.error)
+		return job, &Error{Op: op, Err: errRefused, Attempt: &Attempt{ID: p.ID, JobID: p.ID.Job()}, Cause: hook.error}
 	}
 	return job, err
 }
@@ -120,8 +120,11 @@ func (s *Jobs) completeOn(ctx context.Context, op string, st completer, p Comple
 			return Job{}, unavailable(op, err)
 		}
 		if decided, err := completed(op, rec, p); decided {
-			if errors.Is(err, ErrLateResult) {
-				s.logLate(ctx, op, rec, p)
+			switch {
+			case errors.Is(err, ErrLateResult):
+				s.logDropped(ctx, op, "onejob: late result dropped", rec, p)
+			case errors.Is(err, ErrResultMismatch):
+				s.logDropped(ctx, op, "onejob: the winner came again with another result, dropped", rec, p)
 			}
 			return rec.Job, err
 		}
@@ -146,5 +149,9 @@ func completed(op string, rec Record, p CompleteParams) (decided bool, err error
 	case job.State == JobOpen && !a.State.final() && job.Version == p.Version:
 		return false, nil
 	}
-	return true, &Error{Op: op, Err: ErrLateResult, Job: job, Attempt: a}
+	late := &Error{Op: op, Err: ErrLateResult, Job: job, Attempt: a}
+	if a == nil || a.ID != p.ID {
+		late.self = p.ID
+	}
+	return true, late
 }

@@ -3,19 +3,24 @@ package onejob
 import (
 	"context"
 	"errors"
+	"time"
 )
 
-// Call calls a provider once. ctx ends with the attempt; attempt.ProviderKey is
-// what to send as the provider's idempotency key. An error that does not prove
-// that nothing happened (see [NoEffect]) leaves the attempt unknown.
+// Call calls a provider once. ctx ends with the attempt: make the requests
+// under it. attempt.ProviderKey is what to send as the provider's idempotency
+// key. A nil error completes the job, with an empty result if that is nil. An
+// error that does not prove that nothing happened (see [NoEffect]) leaves the
+// attempt unknown.
 type Call func(ctx context.Context, job Job, attempt Attempt) (result []byte, err error)
 
 // Do does the whole way: Start, the call under the attempt's context, then
 // Complete or Fail. It returns the completed job, whoever won it, now or long
 // ago: a repeated Do of a completed job calls nobody, and a call that came
 // second to another attempt gets that one's result, while its own is logged
-// and kept as evidence on its attempt (see [Jobs.Attempts]): it may mean a
-// refund.
+// and kept as evidence on its attempt: it may mean a refund. Set Options.Logger,
+// or look through Operator.Attempts with Filter.Late. An operator or a webhook
+// may complete this very attempt with another result; then theirs stands, and
+// this one is logged.
 //
 // The refusals are those of Start, with the job beside them. Once the call was
 // made there are two errors: ErrFailed (nothing happened, another attempt may
@@ -27,8 +32,12 @@ type Call func(ctx context.Context, job Job, attempt Attempt) (result []byte, er
 // panic of the call leaves the attempt unknown and goes on.
 //
 // An earlier attempt in the way is ErrAttemptOpen, and also ErrInDoubt when it
-// is unknown: ask for ErrAttemptOpen first to tell it from an attempt of one's
-// own.
+// is unknown. So ask for ErrInDoubt first: whoever's attempt it is, waiting does
+// not end it.
+//
+// While the database gives no answer Do goes on trying to store the result
+// until the attempt's timeout. Whoever keeps the result may try on after that:
+// Complete with Error.Attempt and the result.
 //
 // A Do with Try.ID calls nobody if an earlier call began that attempt, since
 // that one may have called the provider: the error is then ErrInDoubt.
@@ -62,7 +71,7 @@ func (s *Jobs) Do(ctx context.Context, in Intent, try Try, call Call) (Job, erro
 		// Under the attempt's own context, which knows what was sent.
 		job, err = s.doFail(actx, op, job, *a, err)
 	} else {
-		job, err = s.doComplete(ctx, op, job, *a, result)
+		job, err = s.doComplete(ctx, actx, op, job, *a, result)
 	}
 	settled = true
 	return job, err
@@ -96,8 +105,17 @@ func (s *Jobs) doFail(ctx context.Context, op string, started Job, a Attempt, ca
 	return job, refusal
 }
 
-func (s *Jobs) doComplete(ctx context.Context, op string, started Job, a Attempt, result []byte) (Job, error) {
+func (s *Jobs) doComplete(ctx, actx context.Context, op string, started Job, a Attempt, result []byte) (Job, error) {
 	job, err := s.Complete(ctx, a, result)
+	// A result in hand is worth waiting for a database that restarts, for as
+	// long as the attempt may take anyhow.
+	for wait := 50 * time.Millisecond; lost(err) && actx.Err() == nil; wait = min(2*wait, 2*time.Second) {
+		select {
+		case <-actx.Done():
+		case <-time.After(wait):
+			job, err = s.Complete(ctx, a, result)
+		}
+	}
 	if job.ID == "" {
 		job = started
 	}
@@ -110,7 +128,11 @@ func (s *Jobs) doComplete(ctx context.Context, op string, started Job, a Attempt
 		return job, renamed(op, err)
 	case !lost(err):
 		// It was refused for good. The provider has acted all the same.
-		if now, uerr := s.MarkUnknown(ctx, a, ruleError("the call returned a result that could not be stored")); uerr == nil {
+		why := ruleError("the call returned a result that could not be stored: it is over the limit")
+		if !errors.Is(err, ErrInvalid) {
+			why = "the call returned a result that could not be stored: OnComplete refused it"
+		}
+		if now, uerr := s.MarkUnknown(ctx, a, why); uerr == nil {
 			job, a.State = now, StateUnknown
 		}
 	}

@@ -40,12 +40,13 @@ func TestARepeatedRequestThatActedIsNotTakenForAFailureToDial(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			watched(t, c.cause, onejob.StatusUnknown, c.hidden, func(ctx context.Context) (error, int32) {
+			watched(t, c.cause, onejob.StatusUnknown, c.hidden, func(ctx context.Context) (int32, error) {
 				p := newDyingProvider(t)
 				req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL, c.body())
 				require.NoError(t, err)
 				c.change(req)
-				return p.send(t, req), p.acted.Load()
+				err = p.send(t, req)
+				return p.acted.Load(), err
 			})
 		})
 	}
@@ -58,7 +59,7 @@ func streamed() io.Reader { return io.MultiReader(strings.NewReader("{}")) }
 // acted, to a place that does not answer.
 func TestARedirectThatActedIsNotTakenForAFailureToDial(t *testing.T) {
 	t.Parallel()
-	watched(t, syscall.ECONNREFUSED, onejob.StatusUnknown, onejob.StatusPending, func(ctx context.Context) (error, int32) {
+	watched(t, syscall.ECONNREFUSED, onejob.StatusUnknown, onejob.StatusPending, func(ctx context.Context) (int32, error) {
 		nowhere := "http://" + closedPort(t)
 		var acted atomic.Int32
 		p := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -66,33 +67,35 @@ func TestARedirectThatActedIsNotTakenForAFailureToDial(t *testing.T) {
 			http.Redirect(w, r, nowhere, http.StatusSeeOther)
 		}))
 		t.Cleanup(p.Close)
-		return post(t, ctx, p.URL), acted.Load()
+		err := post(t, ctx, p.URL)
+		return acted.Load(), err
 	})
 }
 
 // A call of two steps, the first of which acted.
 func TestASecondStepThatCannotDialDoesNotProveTheFirst(t *testing.T) {
 	t.Parallel()
-	watched(t, syscall.ECONNREFUSED, onejob.StatusUnknown, onejob.StatusPending, func(ctx context.Context) (error, int32) {
+	watched(t, syscall.ECONNREFUSED, onejob.StatusUnknown, onejob.StatusPending, func(ctx context.Context) (int32, error) {
 		var acted atomic.Int32
 		p := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { acted.Add(1) }))
 		t.Cleanup(p.Close)
 		require.NoError(t, post(t, ctx, p.URL))
-		return post(t, ctx, "http://"+closedPort(t)), acted.Load()
+		err := post(t, ctx, "http://"+closedPort(t))
+		return acted.Load(), err
 	})
 }
 
 // And where nothing was sent, a provider that is down does not block the job.
 func TestAFailureToDialAloneIsProof(t *testing.T) {
 	t.Parallel()
-	watched(t, syscall.ECONNREFUSED, onejob.StatusPending, onejob.StatusPending, func(ctx context.Context) (error, int32) {
-		return post(t, ctx, "http://"+closedPort(t)), 1
+	watched(t, syscall.ECONNREFUSED, onejob.StatusPending, onejob.StatusPending, func(ctx context.Context) (int32, error) {
+		return 1, post(t, ctx, "http://"+closedPort(t))
 	})
 }
 
 // watched makes the call under an attempt's context, by Do and by Fail, and
 // under a foreign one, and requires what becomes of the job.
-func watched(t *testing.T, cause error, want, hidden onejob.Status, call func(ctx context.Context) (err error, acted int32)) {
+func watched(t *testing.T, cause error, want, hidden onejob.Status, call func(ctx context.Context) (acted int32, err error)) {
 	jobs := onejob.New(dbtest.SQLite(t), nil)
 	try := onejob.Try{Provider: "primary", Timeout: time.Minute}
 	check := func(err error, acted int32) {
@@ -105,7 +108,7 @@ func watched(t *testing.T, cause error, want, hidden onejob.Status, call func(ct
 	intent := func(key string) onejob.Intent { return onejob.Intent{Owner: "owner-1", Key: key, Kind: "charge"} }
 
 	job, err := jobs.Do(t.Context(), intent("do"), try, func(ctx context.Context, _ onejob.Job, _ onejob.Attempt) ([]byte, error) {
-		err, acted := call(ctx)
+		acted, err := call(ctx)
 		check(err, acted)
 		return nil, err
 	})
@@ -115,7 +118,7 @@ func watched(t *testing.T, cause error, want, hidden onejob.Status, call func(ct
 	_, a, err := jobs.Start(t.Context(), intent("fail"), try)
 	require.NoError(t, err)
 	ctx, cancel := a.Context(t.Context())
-	err, acted := call(ctx)
+	acted, err := call(ctx)
 	cancel()
 	check(err, acted)
 	job, err = jobs.Fail(ctx, a, err)
@@ -124,7 +127,7 @@ func watched(t *testing.T, cause error, want, hidden onejob.Status, call func(ct
 
 	_, a, err = jobs.Start(t.Context(), intent("foreign"), try)
 	require.NoError(t, err)
-	err, acted = call(t.Context())
+	acted, err = call(t.Context())
 	check(err, acted)
 	job, err = jobs.Fail(t.Context(), a, err)
 	require.NoError(t, err)

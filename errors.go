@@ -13,7 +13,7 @@ var (
 	ErrInvalid = errors.New("invalid input")
 	// ErrNotFound: no such job or attempt, or it belongs to another owner: the
 	// answer is the same.
-	ErrNotFound = errors.New("not found")
+	ErrNotFound = errors.New("not found: no such job or attempt, or it is not this owner's")
 	// ErrKeyConflict: the key was used for other input. Error.Job is the job
 	// that holds it. Use a new key for a new intent.
 	ErrKeyConflict = errors.New("the key was used before with other input: use a new key for a new intent")
@@ -33,13 +33,17 @@ var (
 	ErrCompleted = errors.New("the job is completed: use its result")
 	// ErrJobCanceled: the intent was withdrawn.
 	ErrJobCanceled = errors.New("the job was canceled: no attempt may begin")
-	// ErrTooManyAttempts: the job used up Options.MaxAttempts.
-	ErrTooManyAttempts = errors.New("the job has used up its attempts")
+	// ErrTooManyAttempts: the job used up Options.MaxAttempts. It stays open:
+	// cancel it, or raise the limit.
+	ErrTooManyAttempts = errors.New("the job has used up its attempts: cancel it, or raise Options.MaxAttempts")
 	// ErrNotQualified: the provider has no current qualification of the kind
-	// that Try.Require names.
+	// that Try.Require names. Reserved: no store keeps qualifications yet, and
+	// Try.Require is ErrUnsupported.
 	ErrNotQualified = errors.New("the provider is not qualified")
 	// ErrLateResult: this attempt can no longer win. Its result was thrown
-	// away whole; Error.Job is the job as it stands.
+	// away whole; Error.Job is the job as it stands, which need not be
+	// completed: the attempt may have been canceled or refuted. What it did may
+	// have to be undone before another attempt does it again.
 	ErrLateResult = errors.New("the attempt can no longer win: its result was dropped, use the job as it stands")
 	// ErrResultMismatch: the winner repeated Complete with another result. The
 	// stored one stands.
@@ -55,7 +59,8 @@ var (
 	// ErrUnavailable: the database could not be asked, or its answer was lost,
 	// so the operation may or may not have been applied. Every operation is
 	// safe to repeat; BeginAttempt and Start with Try.ID set to
-	// Error.Attempt.ID.
+	// Error.Attempt.ID, which is there. A plain repeat of them is safe too, but
+	// may find its own attempt in the way, until the deadline and after it.
 	ErrUnavailable = errors.New("the store gave no answer: the operation may have been applied, repeat it")
 )
 
@@ -64,7 +69,8 @@ var (
 type Error struct {
 	// Op is the operation that was refused, such as "BeginAttempt".
 	Op string
-	// Err is one of the sentinels of this package.
+	// Err is one of the sentinels of this package, or says that OnComplete
+	// refused, with its error as Cause.
 	Err error
 	// Job is the job as it stands, with its result once completed. Its ID is
 	// empty where no job is known.
@@ -78,8 +84,12 @@ type Error struct {
 	// a call. A driver's own text may quote values: do not log it.
 	Cause error
 
-	rule string // what the field must be, for the text
+	rule string    // what the field must be, for the text
+	self AttemptID // the attempt that lost, for the text
 }
+
+// errRefused: OnComplete returned an error.
+var errRefused = errors.New("OnComplete refused: the completion was undone, the attempt stands as it was")
 
 // Error tells what was refused and what to do next.
 func (e *Error) Error() string {
@@ -91,15 +101,23 @@ func (e *Error) Error() string {
 	if e.Job.ID != "" {
 		b.WriteString("job " + string(e.Job.ID) + " (" + string(e.Job.Status()) + "): ")
 	}
-	if e.Err != nil {
+	switch {
+	case e.Err == ErrAttemptOpen && errors.Is(e, ErrInDoubt):
+		b.WriteString("an earlier attempt is in the way: " + ErrInDoubt.Error())
+	case e.Err != nil:
 		b.WriteString(e.Err.Error())
 	}
 	if e.Field != "" {
 		b.WriteString(": " + e.Field + " " + e.rule)
 	}
+	if e.self != "" {
+		b.WriteString("; late is attempt " + string(e.self))
+	}
 	if e.Attempt != nil {
 		b.WriteString("; attempt " + string(e.Attempt.ID))
-		if e.Attempt.State != "" {
+		if e.Attempt.State == StateSucceeded {
+			b.WriteString(" has won")
+		} else if e.Attempt.State != "" {
 			b.WriteString(" is " + string(e.Attempt.State))
 		}
 	}

@@ -41,7 +41,14 @@ func causeText(err error) string {
 	if errors.As(err, &op) {
 		return op.Error()
 	}
-	return fmt.Sprintf("%T", err)
+	if err.Error() == "sql: database is closed" {
+		return err.Error() // database/sql does not export it
+	}
+	var marked noEffectError
+	if errors.As(err, &marked) {
+		err = marked.error
+	}
+	return fmt.Sprintf("see Error.Cause (%T)", err)
 }
 
 func hint(state string) string {

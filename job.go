@@ -84,7 +84,8 @@ const (
 )
 
 // Job is the durable record of an intent as it stood when it was read. It is
-// written once and completed at most once.
+// written once and completed at most once. Printed or logged it shows IDs,
+// states and sizes; encoding/json shows all of it.
 type Job struct {
 	ID JobID
 	// Intent is as it was first stored. Scope is not stored and stays nil, and

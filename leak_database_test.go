@@ -34,7 +34,7 @@ func operations(v *vault, in onejob.Intent, job onejob.Job, a onejob.Attempt) ma
 		"Create again": func() error { return errOf3(v.jobs.Create(ctx, in)) },
 		"BeginAttempt": func() error { return errOf2(v.jobs.BeginAttempt(ctx, job, vaultTry)) },
 		"Complete":     func() error { return errOf2(v.jobs.Complete(ctx, a, secretResult)) },
-		"Fail":         func() error { return errOf2(v.jobs.Fail(ctx, a, secretCause)) },
+		"Fail":         func() error { return errOf2(v.jobs.Fail(ctx, a, errSecret)) },
 		"Extend":       func() error { return errOf2(v.jobs.Extend(ctx, a, 2*time.Hour)) },
 		"SetExternalRef": func() error {
 			return errOf2(v.jobs.SetExternalRef(ctx, a, canary+"-ref"))

@@ -155,7 +155,7 @@ func (v *vault) intent() onejob.Intent {
 
 var (
 	secretResult = []byte(canary + "-result")
-	secretCause  = errors.New(canary + "-cause")
+	errSecret    = errors.New(canary + "-cause")
 	vaultTry     = onejob.Try{Provider: "acme", Timeout: time.Hour}
 	vaultWord    = onejob.Decision{By: canary + "-by", Reason: canary + "-reason"}
 )
@@ -279,18 +279,18 @@ var secretRefusals = []struct {
 	}},
 	{"an attempt in doubt", onejob.ErrInDoubt, func(v *vault) error {
 		in, _, a := v.start()
-		must(v, 0, errOf2(v.jobs.Fail(v.Context(), a, secretCause)))
+		must(v, 0, errOf2(v.jobs.Fail(v.Context(), a, errSecret)))
 		_, _, err := v.jobs.Start(v.Context(), in, vaultTry)
 		return err
 	}},
 	{"a call that failed without proof", onejob.ErrInDoubt, func(v *vault) error {
 		return errOf2(v.jobs.Do(v.Context(), v.intent(), vaultTry, func(context.Context, onejob.Job, onejob.Attempt) ([]byte, error) {
-			return secretResult, fmt.Errorf("provider: %w", secretCause)
+			return secretResult, fmt.Errorf("provider: %w", errSecret)
 		}))
 	}},
 	{"a call that failed with proof", onejob.ErrFailed, func(v *vault) error {
 		return errOf2(v.jobs.Do(v.Context(), v.intent(), vaultTry, func(context.Context, onejob.Job, onejob.Attempt) ([]byte, error) {
-			return secretResult, onejob.NoEffect(secretCause)
+			return secretResult, onejob.NoEffect(errSecret)
 		}))
 	}},
 	{"a call whose result is too large", onejob.ErrInDoubt, func(v *vault) error {
@@ -318,7 +318,7 @@ var secretRefusals = []struct {
 	{"too many attempts", onejob.ErrTooManyAttempts, func(v *vault) error {
 		v.use(onejob.Options{MaxAttempts: 1})
 		_, job, a := v.start()
-		must(v, job, errOf2(v.jobs.Fail(v.Context(), a, onejob.NoEffect(secretCause))))
+		must(v, job, errOf2(v.jobs.Fail(v.Context(), a, onejob.NoEffect(errSecret))))
 		return errOf2(v.jobs.BeginAttempt(v.Context(), job, vaultTry))
 	}},
 	{"a late result", onejob.ErrLateResult, func(v *vault) error {
@@ -347,7 +347,7 @@ var secretRefusals = []struct {
 	}},
 	{"an attempt that has ended", onejob.ErrAttemptEnded, func(v *vault) error {
 		_, _, a := v.completed()
-		return errOf2(v.jobs.Fail(v.Context(), a, secretCause))
+		return errOf2(v.jobs.Fail(v.Context(), a, errSecret))
 	}},
 	{"an attempt that an operator cannot confirm", onejob.ErrCompleted, func(v *vault) error {
 		_, job, a := v.start()
@@ -364,7 +364,7 @@ var secretRefusals = []struct {
 	}},
 	{"a context that has ended", onejob.ErrUnavailable, func(v *vault) error {
 		ctx, cancel := context.WithCancelCause(v.Context())
-		cancel(secretCause)
+		cancel(errSecret)
 		return errOf3(v.jobs.Create(ctx, v.intent()))
 	}},
 	{"a store that is gone", onejob.ErrUnavailable, func(v *vault) error {

@@ -17,7 +17,7 @@ func TestNoValueShowsASecret(t *testing.T) {
 		v := newVault(t, store)
 		in, running, a := v.start()
 		must(v, a, errOf2(v.jobs.SetExternalRef(t.Context(), a, canary+"-ref")))
-		must(v, a, errOf2(v.jobs.MarkUnknown(t.Context(), a, secretCause)))
+		must(v, a, errOf2(v.jobs.MarkUnknown(t.Context(), a, errSecret)))
 		_, done, winner := v.completed()
 		unknown, a, err := v.jobs.GetAttempt(t.Context(), a.ID)
 		require.NoError(t, err)

@@ -6,9 +6,9 @@ import (
 	"log/slog"
 )
 
-// logLate writes the one line for a result that was thrown away. Each may mean
-// a refund.
-func (s *Jobs) logLate(ctx context.Context, op string, rec Record, p CompleteParams) {
+// logDropped writes the one line for a result that was thrown away. Each may
+// mean a refund.
+func (s *Jobs) logDropped(ctx context.Context, op, message string, rec Record, p CompleteParams) {
 	attrs := []slog.Attr{
 		slog.String("op", op),
 		slog.String("job", string(rec.Job.ID)),
@@ -28,5 +28,5 @@ func (s *Jobs) logLate(ctx context.Context, op string, rec Record, p CompletePar
 	if !rec.Job.EndedAt.IsZero() {
 		attrs = append(attrs, slog.Duration("behind", rec.Now.Sub(rec.Job.EndedAt)))
 	}
-	s.log.LogAttrs(context.WithoutCancel(ctx), slog.LevelWarn, "onejob: late result dropped", attrs...)
+	s.log.LogAttrs(context.WithoutCancel(ctx), slog.LevelWarn, message, attrs...)
 }

@@ -104,7 +104,7 @@ func TestARepeatedIDGivesNoOneAnothersJob(t *testing.T) {
 
 		// An attempt's ID that is repeated within its job ends like a repeated
 		// call: told of the one that there is, never a second one.
-		must(v, first, errOf2(v.jobs.Fail(t.Context(), a, onejob.NoEffect(secretCause))))
+		must(v, first, errOf2(v.jobs.Fail(t.Context(), a, onejob.NoEffect(errSecret))))
 		_, err = v.jobs.BeginAttempt(t.Context(), first, vaultTry)
 		require.ErrorIs(t, err, onejob.ErrAttemptEnded)
 		requireSilent(t, "BeginAttempt", err)

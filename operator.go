@@ -18,6 +18,9 @@ func NewOperator(jobs *Jobs) *Operator { return &Operator{jobs} }
 // Confirm says that it happened: the job is completed by this attempt with the
 // result, as by Complete, OnComplete included.
 //
+// Give the operator the Options of the processes that serve: OnComplete runs
+// where the job is completed.
+//
 // If another has won the error is ErrCompleted, if the job was canceled
 // ErrJobCanceled, if the attempt cannot win any more ErrAttemptEnded. Then the
 // confirmed effect is one too many: the evidence is kept, and it may mean a
@@ -56,7 +59,9 @@ func (o *Operator) Confirm(ctx context.Context, id AttemptID, result []byte, d D
 }
 
 // Refute says that it had no effect: the attempt has failed, and another may
-// begin. ErrAttemptEnded if it had ended otherwise.
+// begin. That includes one that is still started: should it come back with a
+// result, that is late and thrown away. ErrAttemptEnded if it had ended
+// otherwise.
 func (o *Operator) Refute(ctx context.Context, id AttemptID, d Decision) (Job, error) {
 	return o.decide(ctx, "Refute", id, StateFailed, d)
 }
@@ -89,7 +94,8 @@ func (o *Operator) decide(ctx context.Context, op string, id AttemptID, to State
 
 // CancelJob withdraws the intent: nothing can win any more, and no attempt may
 // begin. An attempt that is open stays so: its provider may have acted, and
-// that remains to be found out. ErrCompleted if the job was done.
+// that remains to be found out. Its result comes too late from now on: see
+// Filter.Late. ErrCompleted if the job was done.
 func (o *Operator) CancelJob(ctx context.Context, id JobID, d Decision) (Job, error) {
 	const op = "CancelJob"
 	if err := checkDecision(d); err != nil {

@@ -9,8 +9,8 @@ import (
 
 // Filter selects attempts. Fields that are set must all match.
 type Filter struct {
-	// States are those asked for. Default: started, unknown and detached.
-	// Overdue attempts count as unknown.
+	// States are those asked for. Default: started, unknown and detached; for
+	// Reconcile unknown. Overdue attempts count as unknown.
 	States []State
 	// Late asks for the attempts that hold evidence of a late result, whatever
 	// their state, instead of States.

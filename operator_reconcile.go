@@ -8,12 +8,20 @@ import (
 // Reconcile asks about unknown attempts that match f, oldest first. ask only
 // looks, by the attempt's ExternalRef or ProviderKey, and answers as a [Call]
 // does: a result completes the job (OnComplete included), an error marked with
-// [NoEffect] fails the attempt, and any other error leaves it unknown. A look-up
-// that cannot dial proves nothing of the attempt: here only the mark counts. It
-// returns how many are left unknown.
+// [NoEffect] fails the attempt, and any other error leaves it unknown; so does
+// no result and no error. A look-up that cannot dial proves nothing of the
+// attempt: here only the mark counts. It returns how many are left unknown.
 //
-// Filter.States may ask for detached attempts too. A started one is not asked
-// about: its call may not have reached the provider yet. An error of the store
+// MIND WHAT "NOT FOUND" PROVES. An attempt is asked about as soon as its
+// deadline has passed, and its request may still be on the way. Mark a 404 with
+// NoEffect only if the provider cannot receive that request any more: set
+// Filter.Before well in the past, or have the provider void the key.
+//
+// Of the attempts that f selects unknown ones are asked about, and detached ones
+// if Filter.States says so; a started one is not, for its call may not have
+// reached the provider yet. ask gets a context that ends after the attempt's
+// timeout, or with ctx. Where OnComplete refuses, the attempt is left as it was
+// and the walk goes on; those errors come back joined. An error of the store
 // ends the walk; so does the end of ctx, with its error.
 func (o *Operator) Reconcile(ctx context.Context, f Filter, ask Call) (unknown int, err error) {
 	const op = "Reconcile"
@@ -28,22 +36,34 @@ func (o *Operator) Reconcile(ctx context.Context, f Filter, ask Call) (unknown i
 			return 0, named(op, invalid("Filter.States", "may hold unknown and detached only"))
 		}
 	}
+	var refused []error
 	for e, err := range o.Attempts(ctx, f) {
 		if err != nil {
-			return unknown, renamed(op, err)
+			return unknown, withRefused(renamed(op, err), refused)
 		}
 		if ctx.Err() != nil {
-			return unknown, context.Cause(ctx)
+			return unknown, withRefused(context.Cause(ctx), refused)
 		}
 		left, err := o.reconcile(ctx, op, e.Attempt, ask)
-		if err != nil {
-			return unknown, err
-		}
 		if left {
 			unknown++
 		}
+		switch {
+		case errors.Is(err, errRefused):
+			refused = append(refused, err)
+		case err != nil:
+			return unknown, withRefused(err, refused)
+		}
 	}
-	return unknown, nil
+	return unknown, errors.Join(refused...)
+}
+
+// withRefused adds what OnComplete refused on the way.
+func withRefused(err error, refused []error) error {
+	if len(refused) == 0 {
+		return err
+	}
+	return errors.Join(append(refused, err)...)
 }
 
 // reconcile asks about one attempt, as it stands now: the page it came from
@@ -58,20 +78,24 @@ func (o *Operator) reconcile(ctx context.Context, op string, listed Attempt, ask
 	case a.State != StateUnknown && a.State != StateDetached:
 		return false, nil
 	}
-	result, err := ask(ctx, job, a)
-	if err == nil {
+	unknown := a.State == StateUnknown
+	actx, cancel := context.WithTimeout(ctx, a.Timeout)
+	defer cancel()
+	result, err := ask(actx, job, a)
+	switch {
+	case err == nil && result == nil:
+		return unknown, nil
+	case err == nil:
 		_, err = o.jobs.Complete(ctx, a, result)
-	} else {
-		if ctx.Err() != nil {
-			return a.State == StateUnknown, context.Cause(ctx)
-		}
-		marked := proofIn(err) == markProof
-		left = a.State == StateUnknown && !marked
-		if marked {
-			_, err = o.jobs.Fail(ctx, a, err)
-		} else {
-			_, err = o.jobs.MarkUnknown(ctx, a, err)
-		}
+		left = unknown && err != nil
+	case ctx.Err() != nil:
+		return unknown, context.Cause(ctx)
+	case proofIn(err) == markProof:
+		_, err = o.jobs.Fail(ctx, a, err)
+		left = unknown && err != nil
+	default:
+		_, err = o.jobs.MarkUnknown(ctx, a, err)
+		left = unknown
 	}
 	// Somebody else ended it first: that is as good.
 	if errors.Is(err, ErrLateResult) || errors.Is(err, ErrAttemptEnded) || errors.Is(err, ErrResultMismatch) {

@@ -31,7 +31,8 @@ type Retention struct {
 	// is answered with ErrKeyRetired, not with a second execution.
 	Payloads time.Duration
 	// Tombstones is the age at which a purged job is removed altogether. A
-	// retry after that executes again. It must not be less than Payloads.
+	// retry after that executes again. It must not be less than Payloads; jobs
+	// that were never purged are not removed.
 	Tombstones time.Duration
 }
 

@@ -190,7 +190,7 @@ func TestOpenSQLiteRefuses(t *testing.T) {
 	require.ErrorIs(t, err, onejob.ErrUnsupported)
 	require.ErrorContains(t, err, `import _ "modernc.org/sqlite"`)
 	_, err = onejob.OpenSQLite(t.Context(), filepath.Join(path, "no", "such", "directory.db"), nil)
-	require.ErrorIs(t, err, onejob.ErrUnavailable)
+	require.ErrorIs(t, err, onejob.ErrInvalid)
 	require.NoFileExists(t, path)
 }
 

@@ -23,7 +23,7 @@ func (s *Jobs) start(ctx context.Context, op string, in Intent, try Try) (Job, *
 		err = s.mayWrite(ctx, op)
 	}
 	if err != nil {
-		return Job{}, nil, false, named(op, err)
+		return Job{}, nil, false, unsent(op, err, bp)
 	}
 	for range rounds {
 		rec, fresh, err := s.store.Start(ctx, cp, bp)

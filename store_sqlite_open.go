@@ -103,6 +103,9 @@ func OpenSQLite(ctx context.Context, path string, opts *SQLiteOptions) (*SQLiteS
 	err = s.onWriter(ctx, func(context.Context, *sql.Conn) error { return nil })
 	if err != nil {
 		s.Close()
+		if sqliteCode(err)&0xff == 14 {
+			return nil, named(op, invalid("path", "cannot be opened: does the directory exist, and may it be written to?"))
+		}
 		return nil, unavailable(op, err)
 	}
 	return s, nil

@@ -20,7 +20,8 @@ import (
 //
 // Under the context that fn gets, reads go through the transaction, and
 // writes other than the Tx methods are refused at once with ErrInvalid: they
-// would wait for this transaction for ever.
+// would wait for this transaction for ever. Under the outer context nothing can
+// refuse them: on SQLite they hang until that ends.
 func (s *Jobs) Tx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
 	const op = "Tx"
 	if s.txStore == nil {

@@ -17,7 +17,7 @@ var _ = register("doubt",
 		why:  "failed needs proof that nothing happened, and whatever could have come from a provider that acted is unknown",
 		run: func(h *harness) {
 			for _, c := range doubtCauses {
-				job, a := h.start(c.name)
+				_, a := h.start(c.name)
 				cause := c.make(h)
 				require.Error(h, cause, c.name)
 				job, err := h.jobs.Fail(h.ctx, a, cause)
@@ -62,7 +62,7 @@ var _ = register("doubt",
 		name: "proof for an attempt in doubt",
 		why:  "knowledge beats doubt: an unknown attempt may still be failed with proof, and its cause is then what is known",
 		run: func(h *harness) {
-			job, a := h.inState("k", onejob.StateUnknown)
+			_, a := h.inState("k", onejob.StateUnknown)
 			job, err := h.jobs.Fail(h.ctx, a, onejob.NoEffect(errors.New("the provider has no such charge")))
 			require.NoError(h, err)
 			require.Equal(h, onejob.StatusPending, job.Status())

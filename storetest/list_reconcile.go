@@ -2,7 +2,10 @@ package storetest
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"net"
+	"syscall"
 
 	"github.com/stretchr/testify/require"
 
@@ -112,6 +115,52 @@ var _ = register("reconcile",
 			h.wonBy(a, "result")
 			_, err = h.jobs.Complete(h.ctx, next, []byte("the loser's"))
 			require.ErrorIs(h, err, onejob.ErrLateResult)
+		},
+	},
+	testCase{
+		name:  "goes on where OnComplete refuses",
+		why:   "one job whose host rows cannot be written must not keep the doubts of all others, and it stays in doubt itself",
+		needs: []ability{operating, transactions},
+		run: func(h *harness) {
+			h.use(onejob.Options{OnComplete: func(_ context.Context, _ *sql.Tx, job onejob.Job) error {
+				if job.Key == "first" {
+					return errHost
+				}
+				return nil
+			}})
+			_, first := h.inState("first", onejob.StateUnknown)
+			_, second := h.inState("second", onejob.StateUnknown)
+			left, err := h.op.Reconcile(h.ctx, onejob.Filter{}, h.found)
+			require.ErrorIs(h, err, errHost)
+			var e *onejob.Error
+			require.ErrorAs(h, err, &e)
+			require.Equal(h, "Reconcile", e.Op)
+			require.Equal(h, first.ID, e.Attempt.ID)
+			require.Equal(h, 1, left)
+			_, now, err := h.jobs.GetAttempt(h.ctx, first.ID)
+			require.NoError(h, err)
+			require.Equal(h, onejob.StateUnknown, now.State)
+			h.wonBy(second, "result")
+		},
+	},
+	testCase{
+		name:  "no result and no error is no knowledge",
+		why:   "a look-up that finds nothing must not complete a job with nothing, nor may one that cannot dial fail it",
+		needs: []ability{operating},
+		run: func(h *harness) {
+			_, a := h.inState("k", onejob.StateUnknown)
+			for _, answer := range []error{nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}} {
+				left, err := h.op.Reconcile(h.ctx, onejob.Filter{}, func(ctx context.Context, _ onejob.Job, _ onejob.Attempt) ([]byte, error) {
+					_, bounded := ctx.Deadline()
+					require.True(h, bounded, "a look-up must not hang the walk")
+					return nil, answer
+				})
+				require.NoError(h, err)
+				require.Equal(h, 1, left)
+				_, now, err := h.jobs.GetAttempt(h.ctx, a.ID)
+				require.NoError(h, err)
+				require.Equal(h, onejob.StateUnknown, now.State)
+			}
 		},
 	},
 	testCase{

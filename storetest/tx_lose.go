@@ -18,13 +18,13 @@ var _ = register("refusals in transactions",
 		run: func(h *harness) {
 			h.hostTable()
 			h.create("taken")
-			_, winner := h.inState("won", onejob.StateSucceeded)
+			h.inState("won", onejob.StateSucceeded)
 			_, gone := h.inState("gone", onejob.StateSucceeded)
 			h.purge(2)
 			h.removeTombstones(2)
 			_, retired := h.inState("retired", onejob.StateSucceeded)
 			h.purge(1)
-			_, winner = h.inState("won", onejob.StateSucceeded)
+			_, winner := h.inState("won", onejob.StateSucceeded)
 
 			for name, c := range map[string]struct {
 				refuse func(ctx context.Context, tx *sql.Tx) error

@@ -1,0 +1,83 @@
+package storetest
+
+import (
+	"context"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/onejob-go/onejob"
+)
+
+var _ = register("the whole way, in an outage",
+	testCase{
+		name: "Do stores the result when the database is back",
+		why:  "the provider has acted and its result is in hand: a restart of the database must not turn it into a doubt",
+		run: func(h *harness) {
+			s := &outage{Store: h.store}
+			s.left.Store(7)
+			h.store = s
+			h.use(onejob.Options{})
+			calls := 0
+			job, err := h.jobs.Do(h.ctx, intent("k"), try("primary"), func(context.Context, onejob.Job, onejob.Attempt) ([]byte, error) {
+				calls++
+				return []byte("result"), nil
+			})
+			require.NoError(h, err)
+			require.Equal(h, "result", string(job.Result))
+			require.Equal(h, 1, calls)
+			require.Negative(h, s.left.Load(), "the outage is over")
+		},
+	},
+	testCase{
+		name: "an outage that outlasts the attempt leaves a doubt",
+		why:  "the caller must not be invited to repeat, and with the attempt and the result in hand it can still complete",
+		run: func(h *harness) {
+			s := &outage{Store: h.store}
+			s.left.Store(1 << 40)
+			h.store = s
+			h.use(onejob.Options{})
+			job, err := h.jobs.Do(h.ctx, intent("k"), onejob.Try{Provider: "primary", Timeout: time.Millisecond},
+				func(context.Context, onejob.Job, onejob.Attempt) ([]byte, error) { return []byte("result"), nil })
+			e := h.refusal(err, onejob.ErrInDoubt)
+			require.NotErrorIs(h, err, onejob.ErrUnavailable)
+			require.NotEmpty(h, job.ID)
+			require.Equal(h, job.ID, e.Job.ID)
+			s.left.Store(0)
+			h.complete(*e.Attempt, "result")
+		},
+	},
+	testCase{
+		name: "a context that has ended before",
+		why:  "nothing was sent, and the error carries the attempt to repeat all the same",
+		run: func(h *harness) {
+			ctx, cancel := context.WithCancel(h.ctx)
+			cancel()
+			_, _, err := h.jobs.Start(ctx, intent("k"), try("primary"))
+			e := h.refusal(err, onejob.ErrUnavailable)
+			require.ErrorIs(h, err, context.Canceled)
+			again := try("primary")
+			again.ID = e.Attempt.ID
+			job, a, err := h.jobs.Start(h.ctx, intent("k"), again)
+			require.NoError(h, err)
+			require.Equal(h, e.Attempt.ID, a.ID)
+			_, err = h.jobs.BeginAttempt(ctx, job, try("fallback"))
+			require.NotNil(h, h.refusal(err, onejob.ErrUnavailable).Attempt)
+		},
+	},
+)
+
+// outage is a store that cannot complete for so many steps.
+type outage struct {
+	onejob.Store
+	left atomic.Int64
+}
+
+func (s *outage) Complete(ctx context.Context, p onejob.CompleteParams) (onejob.Record, bool, error) {
+	if s.left.Add(-1) >= 0 {
+		return onejob.Record{}, false, io.ErrUnexpectedEOF
+	}
+	return s.Store.Complete(ctx, p)
+}

@@ -23,8 +23,9 @@ import (
 //
 // Complete also works on a context that has ended. ErrUnavailable says that
 // the result may be stored or not: repeat the call. An error of OnComplete
-// undoes the completion and comes back as Error.Cause; the attempt stands as it
-// was, so the call may be repeated.
+// undoes the completion and comes back as Error.Cause, and so does a constraint
+// that its rows break at COMMIT; the attempt stands as it was, so the call may
+// be repeated.
 func (s *Jobs) Complete(ctx context.Context, a Attempt, result []byte) (Job, error) {
 	const op = "Complete"
 	p, err := s.completeParams(a, result)
@@ -108,6 +109,9 @@ func (s *Jobs) completeOn(ctx context.Context, op string, st completer, p Comple
 		var hook hookError
 		if errors.As(err, &hook) {
 			return Job{}, hook
+		}
+		if err != nil && p.OnComplete != nil && constraint(err) {
+			return Job{}, hookError{err} // OnComplete's rows, at COMMIT
 		}
 		if err != nil {
 			return Job{}, unavailable(op, err)

@@ -92,10 +92,7 @@ func (s *Jobs) doFail(ctx context.Context, op string, started Job, a Attempt, ca
 	case err == nil && proven:
 		refusal.Err, a.State = ErrFailed, StateFailed
 	case err == nil:
-		a.State = StateUnknown
-		if job.Attempt == nil || job.Attempt.ID != a.ID {
-			a.State = StateDetached
-		}
+		a.State = doubtState(job, a)
 	case errors.As(err, &e) && e.Err == ErrAttemptEnded:
 		refusal.Err, refusal.Attempt = ErrAttemptEnded, e.Attempt
 	default:
@@ -109,7 +106,7 @@ func (s *Jobs) doComplete(ctx, actx context.Context, op string, started Job, a A
 	job, err := s.Complete(ctx, a, result)
 	// A result in hand is worth waiting for a database that restarts, for as
 	// long as the attempt may take anyhow.
-	for wait := 50 * time.Millisecond; lost(err) && actx.Err() == nil; wait = min(2*wait, 2*time.Second) {
+	for wait := 50 * time.Millisecond; passing(err) && actx.Err() == nil; wait = min(2*wait, 2*time.Second) {
 		select {
 		case <-actx.Done():
 		case <-time.After(wait):
@@ -132,13 +129,26 @@ func (s *Jobs) doComplete(ctx, actx context.Context, op string, started Job, a A
 		if !errors.Is(err, ErrInvalid) {
 			why = "the call returned a result that could not be stored: OnComplete refused it"
 		}
-		if now, uerr := s.MarkUnknown(ctx, a, why); uerr == nil {
-			job, a.State = now, StateUnknown
+		now, uerr := s.MarkUnknown(ctx, a, why)
+		if now.State == JobCompleted {
+			return now, nil // by its successor, meanwhile
+		}
+		if uerr == nil {
+			job, a.State = now, doubtState(now, a)
 		}
 	}
 	// Not ErrUnavailable, which would invite a repeat and with it a second call
 	// of the provider; not ErrInvalid, which says that nothing was done.
 	return job, &Error{Op: op, Err: ErrInDoubt, Job: job, Attempt: &a, Cause: err}
+}
+
+// doubtState is what an attempt in doubt is in: one that does not block its job
+// has been detached.
+func doubtState(job Job, a Attempt) State {
+	if job.Attempt == nil || job.Attempt.ID != a.ID {
+		return StateDetached
+	}
+	return StateUnknown
 }
 
 // renamed sets the operation that the caller knows.

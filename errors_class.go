@@ -1,6 +1,10 @@
 package onejob
 
-import "errors"
+import (
+	"errors"
+	"slices"
+	"strings"
+)
 
 // Errors are asked what they can do, not what they are: so any driver serves,
 // and none is imported.
@@ -44,6 +48,30 @@ func retryTx(err error) bool {
 		return true
 	}
 	return false
+}
+
+// constraint reports whether the database refused a statement or a COMMIT for
+// a constraint, which is definite: the transaction is rolled back. The library's
+// own are never broken, so it is one of the host's rows.
+func constraint(err error) bool {
+	return strings.HasPrefix(sqlState(err), "23") || sqliteCode(err)&0xff == 19
+}
+
+// passing reports whether an error of the store may pass by itself: a lost
+// connection, a restart, a failover, a lock, a lack of resources.
+func passing(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) || e.Err != ErrUnavailable || e.Cause == nil {
+		return false
+	}
+	state, code := sqlState(e.Cause), sqliteCode(e.Cause)&0xff
+	switch {
+	case state != "":
+		return slices.Contains([]string{"08", "25", "40", "53", "57"}, state[:min(2, len(state))])
+	case code != 0:
+		return code == 5 || code == 6
+	}
+	return true
 }
 
 // unavailable wraps an error of the store whose effect is not known. Errors

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
+	"math"
+	"reflect"
 	"sync"
 	"time"
 )
@@ -22,6 +24,7 @@ type Jobs struct {
 	maxAttempts int
 	onComplete  func(ctx context.Context, tx *sql.Tx, job Job) error
 	txs         sync.Map // *sql.Tx of a running Tx → *openTx
+	txKey       any      // under which a context carries its transaction
 }
 
 // Options are the settings of [New]. The zero value of each field means its
@@ -85,6 +88,11 @@ func New(store Store, opts *Options) *Jobs {
 	}
 	if s.maxAttempts <= 0 {
 		s.maxAttempts = 32
+	}
+	s.maxAttempts = min(s.maxAttempts, math.MaxInt32)
+	s.txKey = s
+	if t := reflect.TypeOf(store); t != nil && t.Comparable() {
+		s.txKey = store // so that a Jobs and its twin on the same store know each other's
 	}
 	return s
 }

@@ -47,6 +47,10 @@ func (o *Operator) Attempts(ctx context.Context, f Filter) iter.Seq2[Entry, erro
 			yield(Entry{}, err)
 			return
 		}
+		if err := checkFilter(f); err != nil {
+			yield(Entry{}, named("Operator.Attempts", err))
+			return
+		}
 		if !f.Late && len(f.States) == 0 {
 			f.States = []State{StateStarted, StateUnknown, StateDetached}
 		}

@@ -20,8 +20,9 @@ import (
 // Of the attempts that f selects unknown ones are asked about, and detached ones
 // if Filter.States says so; a started one is not, for its call may not have
 // reached the provider yet. ask gets a context that ends after the attempt's
-// timeout, or with ctx. Where OnComplete refuses, the attempt is left as it was
-// and the walk goes on; those errors come back joined. An error of the store
+// timeout, or with ctx. Where OnComplete refuses, or a result is over the limit,
+// the attempt is left as it was and the walk goes on; those errors come back
+// joined. An error of the store
 // ends the walk; so does the end of ctx, with its error.
 func (o *Operator) Reconcile(ctx context.Context, f Filter, ask Call) (unknown int, err error) {
 	const op = "Reconcile"
@@ -49,16 +50,17 @@ func (o *Operator) Reconcile(ctx context.Context, f Filter, ask Call) (unknown i
 			unknown++
 		}
 		switch {
-		case errors.Is(err, errRefused):
-			refused = append(refused, err)
-		case err != nil:
+		case err == nil:
+		case lost(err) || ctx.Err() != nil:
 			return unknown, withRefused(err, refused)
+		default:
+			refused = append(refused, err)
 		}
 	}
 	return unknown, errors.Join(refused...)
 }
 
-// withRefused adds what OnComplete refused on the way.
+// withRefused adds what was refused on the way.
 func withRefused(err error, refused []error) error {
 	if len(refused) == 0 {
 		return err

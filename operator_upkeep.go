@@ -109,7 +109,9 @@ type Finding struct {
 }
 
 // Doctor inspects the database and the pools for settings on which the promise
-// or the speed rests. No findings means that all is well.
+// or the speed rests. No findings means that all is well, as far as can be seen:
+// an idle limit of three or more that is too low shows only once the pool has
+// closed connections for it.
 func (o *Operator) Doctor(ctx context.Context) ([]Finding, error) {
 	const op = "Doctor"
 	q, err := o.queries(ctx, op)

@@ -24,9 +24,13 @@ type PostgresOptions struct {
 	// not matter. It must match ^[a-z_][a-z0-9_]{0,30}$ and not begin with pg_. Default:
 	// "onejob".
 	Schema string
-	// Unprepared sends each statement without preparing it. Set it behind a
-	// pooler in transaction mode (PgBouncer), where prepared statements get
-	// lost; it costs a round trip per statement on lib/pq.
+	// Unprepared prepares nothing and sends each statement in a transaction of
+	// its own. Set it behind a pooler in transaction mode (PgBouncer), where
+	// prepared statements get lost. It costs up to three more round trips per
+	// statement on lib/pq.
+	//
+	// A host's own statements with arguments are not safe there on lib/pq
+	// either, outside of transactions: set binary_parameters=yes in the DSN.
 	Unprepared bool
 }
 
@@ -163,7 +167,9 @@ func (s *PostgresStore) Start(ctx context.Context, p CreateParams, try BeginPara
 // no lock, no transaction ID, no WAL. Then the job row is locked, or the
 // attempt could start on a job whose Complete is just committing. While that
 // waits others may begin and even end: the unique indexes on the open attempt
-// and on the number refuse what the old snapshot cannot see.
+// and on the number refuse what the old snapshot cannot see. A detached attempt
+// of this provider may have failed meanwhile, which would change the provider
+// key: locked, it shows how it stands now.
 //
 // IS TRUE keeps the planner from looking by owner: a plan made while the table
 // was empty took that index, and then read all of an owner's jobs each time.
@@ -175,13 +181,18 @@ WITH seen AS MATERIALIZED (
 		count(*) FILTER (WHERE state = 'failed' AND provider = $4) AS failed
 	FROM seen
 	HAVING count(*) FILTER (WHERE state IN ('started', 'unknown') OR id = $3) = 0
-		AND coalesce(max(number), 0) < $6
+		AND coalesce(max(number), 0) < $6::bigint
 ), j AS MATERIALIZED (
 	SELECT j.id, j.version FROM {schema}.jobs j
 	WHERE j.id = $1 AND (j.owner = $2) IS TRUE AND j.state = 'open' AND (SELECT true FROM free)
 	FOR NO KEY UPDATE
+), detached AS MATERIALIZED (
+	SELECT a.id FROM {schema}.attempts a
+	WHERE a.job_id = (SELECT id FROM j) AND a.provider = $4 AND a.state = 'detached'
+	FOR SHARE
 ), t AS MATERIALIZED (
 	SELECT j.id, j.version, clock_timestamp() AS now FROM j
+	WHERE (SELECT count(*) FROM detached) = (SELECT count(*) FROM seen WHERE provider = $4 AND state = 'detached')
 ), begun AS (
 	INSERT INTO {schema}.attempts (job_id, id, number, provider, state, job_version, provider_key,
 		timeout, started_at, deadline)
@@ -316,16 +327,26 @@ WITH j AS MATERIALIZED (
 	WHERE a.job_id = $1 AND a.id = $2
 	RETURNING {attempt raw}
 )
-SELECT {job}, {attempt}, clock_timestamp(), 0 FROM j, done a
-UNION ALL
-SELECT {job}, {attempt}, clock_timestamp(), 0
-FROM j JOIN {schema}.attempts a ON {shown}
-WHERE a.id <> $2 AND EXISTS (SELECT 1 FROM done)`
+SELECT {job}, {attempt}, clock_timestamp(), 0, t.state FROM j, done a, t`
 
 // Settle implements [Store].
 func (s *PostgresStore) Settle(ctx context.Context, p SettleParams) (Record, bool, error) {
 	by, reason := words(p.Decision)
-	return s.change(ctx, p.ID, pgSettle, string(p.ID.Job()), p.ID.own(), string(p.To), text(p.Cause), by, reason)
+	var was string
+	rec, applied, err := s.change(ctx, p.ID, pgSettle, []any{string(p.ID.Job()), p.ID.own(), string(p.To),
+		text(p.Cause), by, reason}, &was)
+	if !applied || State(was).Open() && rec.Job.State == JobOpen {
+		// It was the open attempt, so under the lock there was no other to show.
+		return rec, applied, err
+	}
+	return s.reread(ctx, FindParams{Attempt: p.ID, AnyOwner: true})
+}
+
+// reread reads the job after a change. The statement that made it saw the job
+// behind its lock but other attempts as they were before.
+func (s *PostgresStore) reread(ctx context.Context, p FindParams) (Record, bool, error) {
+	rec, err := s.Find(ctx, p)
+	return rec, err == nil, err
 }
 
 const pgAmend = `
@@ -351,7 +372,7 @@ SELECT {job}, {attempt}, clock_timestamp(), 0 FROM j, done a`
 
 // Amend implements [Store].
 func (s *PostgresStore) Amend(ctx context.Context, p AmendParams) (Record, bool, error) {
-	return s.change(ctx, p.ID, pgAmend, string(p.ID.Job()), p.ID.own(), p.Extend.Microseconds(), text(p.ExternalRef))
+	return s.change(ctx, p.ID, pgAmend, []any{string(p.ID.Job()), p.ID.own(), p.Extend.Microseconds(), text(p.ExternalRef)})
 }
 
 // The clock is read behind the lock, as everywhere: read in the UPDATE itself,
@@ -365,24 +386,34 @@ WITH t AS MATERIALIZED (
 	SET state = 'canceled', version = j.version + 1, ended_at = t.now, by = $2, reason = $3
 	FROM t
 	WHERE j.id = $1 AND j.state = 'open'
-	RETURNING {job}
+	RETURNING j.id
 )
-SELECT {job}, {attempt}, clock_timestamp(), 0
-FROM j LEFT JOIN {schema}.attempts a ON {shown}`
+SELECT id FROM j`
 
 // CancelJob implements [Store].
 func (s *PostgresStore) CancelJob(ctx context.Context, p CancelParams) (Record, bool, error) {
-	return s.change(ctx, "", pgCancelJob, string(p.ID), p.Decision.By, p.Decision.Reason)
+	applied, err := pgRun(ctx, s, func(q runner) (bool, error) {
+		rows, err := q.query(ctx, pgCancelJob, string(p.ID), p.Decision.By, p.Decision.Reason)
+		if err != nil {
+			return false, err
+		}
+		ids, err := scanTexts(rows)
+		return len(ids) > 0, drain(rows, err)
+	})
+	if err != nil || !applied {
+		return Record{}, false, err
+	}
+	return s.reread(ctx, FindParams{ID: p.ID, AnyOwner: true})
 }
 
 // change runs a statement that returns the job's record if it was applied.
-func (s *PostgresStore) change(ctx context.Context, asked AttemptID, statement string, args ...any) (Record, bool, error) {
+func (s *PostgresStore) change(ctx context.Context, asked AttemptID, statement string, args []any, extra ...any) (Record, bool, error) {
 	return pgRun2(ctx, s, func(q runner) (Record, bool, error) {
 		rows, err := q.query(ctx, statement, args...)
 		if err != nil {
 			return Record{}, false, err
 		}
-		rec, err := scanRecord(rows, asked, false)
+		rec, err := scanRecord(rows, asked, false, extra...)
 		err = drain(rows, err)
 		return rec, err == nil && rec.Job.ID != "", err
 	})

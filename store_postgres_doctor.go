@@ -45,7 +45,7 @@ func (s *PostgresStore) Doctor(ctx context.Context) ([]Finding, error) {
 	}
 	findings := settings[0].findings()
 	findings = append(findings, s.poolFindings(ctx)...)
-	have, err := s.version(ctx, s.db)
+	have, err := s.versionNow(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (s *PostgresStore) quoted() string { return `"` + s.schema + `"` }
 const pgMigrationLock = `SELECT pg_advisory_xact_lock(hashtextextended('onejob.' || $1, 0))`
 
 func (s *PostgresStore) migrate(ctx context.Context, op string, target func(have int) int) error {
-	err := s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.begun(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, pgMigrationLock, s.schema); err != nil {
 			return err
 		}
@@ -100,10 +100,19 @@ func (s *PostgresStore) version(ctx context.Context, q rowQueryer) (version int,
 	return version, err
 }
 
+// versionNow asks in a transaction of its own: see pgRun about poolers.
+func (s *PostgresStore) versionNow(ctx context.Context) (version int, err error) {
+	err = s.begun(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		version, err = s.version(ctx, tx)
+		return err
+	})
+	return version, err
+}
+
 // ready refuses an old schema before the first statement.
 func (s *PostgresStore) ready(ctx context.Context) error {
 	if s.passed.Load() {
 		return nil
 	}
-	return s.check(ctx, len(s.migrations()), func(ctx context.Context) (int, error) { return s.version(ctx, s.db) })
+	return s.check(ctx, len(s.migrations()), s.versionNow)
 }

@@ -136,8 +136,10 @@ RETURNING j.id`
 
 	pgDueTombstones = `
 SELECT j.id FROM {schema}.jobs j
-WHERE j.purged_at IS NOT NULL AND j.ended_at <= now() - $1::bigint * interval '1 microsecond'
-ORDER BY j.ended_at LIMIT $2
+WHERE j.purged_at IS NOT NULL
+	AND j.created_at <= now() - $1::bigint * interval '1 microsecond'
+	AND j.ended_at <= now() - $1::bigint * interval '1 microsecond'
+ORDER BY j.created_at LIMIT $2
 FOR UPDATE SKIP LOCKED`
 
 	pgPurgeTombstones = `
@@ -154,9 +156,6 @@ const purgeReason = "the job is over and its payloads were purged"
 
 // Purge implements [OperatorStore].
 func (s *PostgresStore) Purge(ctx context.Context, r Retention, limit int, _ func() time.Time) (int, error) {
-	if err := s.ready(ctx); err != nil {
-		return 0, err
-	}
 	return purge(r, limit, func(payloads bool, age time.Duration, limit int) (n int, err error) {
 		due, work := pgDueTombstones, pgPurgeTombstones
 		if payloads {

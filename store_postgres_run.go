@@ -9,6 +9,11 @@ import (
 // isolation, under which a race that the statement is made for can come back
 // as a serialization error: then it runs once more, with the same IDs, in a
 // transaction that is read committed.
+//
+// Unprepared, every statement runs in such a transaction. Without Prepare
+// lib/pq sends Parse in one round trip and Bind in the next, and a pooler may
+// put another client's statement between them: one caller's arguments then ran
+// with another caller's SQL. Within a transaction the server is pinned.
 func pgRun[T any](ctx context.Context, s *PostgresStore, step func(q runner) (T, error)) (T, error) {
 	return pgRunOn(ctx, s, &s.sql, step)
 }
@@ -25,11 +30,14 @@ func pgRunOn[T any](ctx context.Context, s *PostgresStore, first runner, step fu
 		var none T
 		return none, err
 	}
-	v, err := step(first)
-	if !serialization(err) {
-		return v, err
+	if !s.sql.unprepared {
+		v, err := step(first)
+		if !serialization(err) {
+			return v, err
+		}
 	}
-	err = s.Tx(ctx, func(_ context.Context, tx *sql.Tx) (err error) {
+	var v T
+	err := s.begun(ctx, func(_ context.Context, tx *sql.Tx) (err error) {
 		v, err = step(s.sql.inOwn(tx))
 		return err
 	})
@@ -51,6 +59,14 @@ func pgRun2(ctx context.Context, s *PostgresStore, step func(q runner) (Record, 
 
 // Tx implements [TxStore].
 func (s *PostgresStore) Tx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	return s.begun(ctx, fn)
+}
+
+// begun is Tx, also where there is no schema yet.
+func (s *PostgresStore) begun(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
 		return err

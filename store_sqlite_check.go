@@ -17,6 +17,12 @@ type pragmaCheck struct {
 	info os.FileInfo // of the file when it was first used
 }
 
+func (c *pragmaCheck) inMemory() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.seen != nil && c.file == ""
+}
+
 func (s *SQLiteStore) checkWriter(ctx context.Context, conn *sql.Conn) error {
 	var now any
 	if err := conn.Raw(func(c any) error { now = c; return nil }); err != nil {
@@ -39,7 +45,9 @@ func (s *SQLiteStore) checkWriter(ctx context.Context, conn *sql.Conn) error {
 			return err
 		}
 		s.file = file
-		s.info, _ = os.Stat(file) // Doctor tells if there is none
+		if file != "" {
+			s.info, _ = os.Stat(file) // Doctor tells if there is none
+		}
 	}
 	s.seen = now
 	return nil

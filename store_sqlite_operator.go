@@ -92,7 +92,8 @@ WHERE j.purged_at IS NULL AND j.state <> 'open' AND j.created_at <= ?1 AND j.end
 ORDER BY j.created_at LIMIT ?2`
 
 	sqliteDueTombstones = `
-SELECT j.id FROM {p}jobs j WHERE j.purged_at IS NOT NULL AND j.ended_at <= ?1 ORDER BY j.ended_at LIMIT ?2`
+SELECT j.id FROM {p}jobs j WHERE j.purged_at IS NOT NULL AND j.created_at <= ?1 AND j.ended_at <= ?1
+ORDER BY j.created_at LIMIT ?2`
 
 	sqlitePurgeAttempts = `
 DELETE FROM {p}attempts WHERE job_id = ?1 AND state IN ('failed', 'canceled', 'late')`
@@ -237,12 +238,12 @@ func (s *SQLiteStore) fileFinding() (Finding, bool) {
 	s.mu.Unlock()
 	f := Finding{Setting: "file", Breaks: true,
 		Advice: "the open file is not the one at its path: what is written now is lost, restart on the right one"}
-	if info == nil {
-		return f, false
+	if file == "" {
+		return f, false // in memory, or not used yet
 	}
 	now, err := os.Stat(file)
 	switch {
-	case err != nil:
+	case err != nil || info == nil:
 		f.Value = "gone"
 	case !os.SameFile(info, now):
 		f.Value = "replaced"

@@ -51,7 +51,7 @@ func (s *SQLiteStore) locked(ctx context.Context, fn func(ctx context.Context, q
 		committed := false
 		defer func() {
 			if !committed {
-				rollback(ctx, conn)
+				s.rollback(ctx, conn)
 			}
 		}()
 		if err = fn(ctx, conn); err != nil {
@@ -80,11 +80,11 @@ func (s *SQLiteStore) onWriter(ctx context.Context, fn func(ctx context.Context,
 // rollback ends what may be left of a transaction. SQLite has ended it itself
 // after some errors; then ROLLBACK fails. A connection of which not even that
 // is known is thrown away, unless the database lives in it.
-func rollback(ctx context.Context, conn *sql.Conn) {
+func (s *SQLiteStore) rollback(ctx context.Context, conn *sql.Conn) {
 	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err == nil {
 		return
 	}
-	if outside(ctx, conn) == nil {
+	if outside(ctx, conn) == nil || s.inMemory() {
 		return
 	}
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })

@@ -10,7 +10,8 @@ import (
 // Tx runs fn in a transaction of the store's own, in which CreateTx,
 // CompleteTx and the host's statements go together: on PostgreSQL at read
 // committed, on SQLite on the writer, begun IMMEDIATE. It commits when fn
-// returns nil; an error of fn's rolls back and is returned as it is.
+// returns nil; an error of fn's rolls back and is returned as it is, and so is
+// the database's when COMMIT meets a broken constraint.
 //
 // When a CompleteTx within it loses, Tx rolls back whatever fn returns, keeps
 // the evidence of the late result, and returns ErrLateResult unless fn
@@ -48,9 +49,12 @@ func (s *Jobs) Tx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) 
 	switch {
 	case o.ran && o.err != nil:
 		s.keepEvidence(ctx, o)
+		s.refresh(ctx, o)
 		return o.err
 	case err == nil:
 		return nil
+	case constraint(err):
+		return err
 	case retryTx(err):
 		return &Error{Op: op, Err: ErrRetryTx, Cause: err}
 	case o.ran && s.committed(ctx, o):
@@ -87,6 +91,26 @@ func (s *Jobs) keepEvidence(ctx context.Context, o *openTx) {
 	}
 }
 
+// refresh brings the facts of a lost CompleteTx up to date: it may have lost to
+// another one in the very transaction that was rolled back.
+func (s *Jobs) refresh(ctx context.Context, o *openTx) {
+	var e *Error
+	if o.lateErr == nil || !errors.As(o.lateErr, &e) {
+		return
+	}
+	p := o.late[len(o.late)-1]
+	own, cancel := detached(ctx)
+	defer cancel()
+	rec, err := s.store.Find(own, FindParams{Attempt: p.ID, AnyOwner: true, Clock: s.clock})
+	if err != nil || rec.Job.ID == "" {
+		return
+	}
+	e.Job, e.Attempt = rec.Job, rec.Attempt
+	if rec.Job.State == JobCompleted {
+		e.Attempt = rec.Job.Attempt
+	}
+}
+
 // committed looks up whether a transaction whose COMMIT gave no answer stands.
 func (s *Jobs) committed(ctx context.Context, o *openTx) bool {
 	own, cancel := detached(ctx)
@@ -103,10 +127,10 @@ func (s *Jobs) committed(ctx context.Context, o *openTx) bool {
 }
 
 // txKey is the context key under which a store's running transaction is kept.
-type txKey struct{ store Store }
+type txKey struct{ of any }
 
 func (s *Jobs) withTx(ctx context.Context, tx *sql.Tx) context.Context {
-	return context.WithValue(ctx, txKey{s.store}, &openTx{tx: tx})
+	return context.WithValue(ctx, txKey{s.txKey}, &openTx{tx: tx})
 }
 
 // inTx returns the running transaction that ctx belongs to, or nil.
@@ -114,7 +138,7 @@ func (s *Jobs) inTx(ctx context.Context) *openTx {
 	if s.txStore == nil {
 		return nil
 	}
-	o, _ := ctx.Value(txKey{s.store}).(*openTx)
+	o, _ := ctx.Value(txKey{s.txKey}).(*openTx)
 	return o
 }
 

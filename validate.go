@@ -98,6 +98,29 @@ func checkDecision(d Decision) error {
 	return nil
 }
 
+func checkFilter(f Filter) error {
+	for _, err := range []error{
+		checkText("Filter.Owner", f.Owner, 0, maxOwner),
+		checkText("Filter.Kind", f.Kind, 0, maxKind),
+		checkText("Filter.Provider", f.Provider, 0, maxProvider),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	for _, state := range f.States {
+		switch state {
+		case StateStarted, StateUnknown, StateDetached, StateSucceeded, StateFailed, StateCanceled, StateLate:
+		default:
+			return invalid("Filter.States", "holds what is no state")
+		}
+	}
+	if y := f.Before.Year(); y < 1 || y > 9999 {
+		return invalid("Filter.Before", "must be within the years 1 to 9999")
+	}
+	return nil
+}
+
 // cleanText makes free text storable: valid UTF-8 without NUL, cut at a rune
 // border. It is for people to read, so mending beats refusing.
 func cleanText(s string) string {

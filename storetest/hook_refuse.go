@@ -12,6 +12,45 @@ import (
 
 var _ = register("OnComplete refuses",
 	testCase{
+		name:  "a constraint at COMMIT",
+		why:   "the database's no to COMMIT is definite: it is told as a refusal, once, and not as an answer that was lost",
+		needs: []ability{transactions},
+		run: func(h *harness) {
+			require.NoError(h, h.jobs.Tx(h.ctx, func(ctx context.Context, tx *sql.Tx) error {
+				_, err := tx.ExecContext(ctx, "CREATE TABLE parents (id TEXT PRIMARY KEY)")
+				if err == nil {
+					_, err = tx.ExecContext(ctx, "CREATE TABLE children (id TEXT REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED)")
+				}
+				return err
+			}))
+			runs := 0
+			orphan := func(ctx context.Context, tx *sql.Tx, _ onejob.Job) error {
+				runs++
+				_, err := tx.ExecContext(ctx, "INSERT INTO children VALUES ('orphan')")
+				return err
+			}
+			h.use(onejob.Options{OnComplete: orphan})
+			_, a := h.start("complete")
+			_, err := h.jobs.Complete(h.ctx, a, []byte("result"))
+			require.Error(h, err)
+			require.NotErrorIs(h, err, onejob.ErrUnavailable)
+			require.Equal(h, 1, runs)
+
+			_, err = h.jobs.Do(h.ctx, intent("do"), try("primary"), func(context.Context, onejob.Job, onejob.Attempt) ([]byte, error) {
+				return []byte("result"), nil
+			})
+			e := h.refusal(err, onejob.ErrInDoubt)
+			require.Equal(h, 2, runs)
+			require.Equal(h, onejob.StatusUnknown, e.Job.Status())
+
+			err = h.jobs.Tx(h.ctx, func(ctx context.Context, tx *sql.Tx) error {
+				return orphan(ctx, tx, onejob.Job{})
+			})
+			require.Error(h, err)
+			require.NotErrorIs(h, err, onejob.ErrUnavailable)
+		},
+	},
+	testCase{
 		name:  "its error undoes both",
 		why:   "job and host rows go together: if the rows cannot be written the job is not completed, and the attempt may still win",
 		needs: []ability{transactions, operating},

@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"net"
+	"strings"
 	"syscall"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -141,6 +143,43 @@ var _ = register("reconcile",
 			require.NoError(h, err)
 			require.Equal(h, onejob.StateUnknown, now.State)
 			h.wonBy(second, "result")
+		},
+	},
+	testCase{
+		name:  "goes on where a result is over the limit",
+		why:   "an answer that cannot be stored must not keep the doubts of all others",
+		needs: []ability{operating},
+		run: func(h *harness) {
+			h.use(onejob.Options{MaxResult: 10})
+			_, first := h.inState("first", onejob.StateUnknown)
+			_, second := h.inState("second", onejob.StateUnknown)
+			left, err := h.op.Reconcile(h.ctx, onejob.Filter{}, func(_ context.Context, _ onejob.Job, a onejob.Attempt) ([]byte, error) {
+				if a.ID == first.ID {
+					return make([]byte, 11), nil
+				}
+				return []byte("result"), nil
+			})
+			require.ErrorIs(h, err, onejob.ErrInvalid)
+			require.Equal(h, 1, left)
+			h.wonBy(second, "result")
+		},
+	},
+	testCase{
+		name:  "a filter that cannot match is refused",
+		why:   "bad input is one typed error on every store, before a round trip",
+		needs: []ability{operating},
+		run: func(h *harness) {
+			for field, f := range map[string]onejob.Filter{
+				"Filter.Owner":    {Owner: "a\x00b"},
+				"Filter.Kind":     {Kind: "\xff"},
+				"Filter.Provider": {Provider: strings.Repeat("p", 64)},
+				"Filter.States":   {States: []onejob.State{"started,failed"}},
+				"Filter.Before":   {Before: time.Date(300000, 1, 1, 0, 0, 0, 0, time.UTC)},
+			} {
+				for _, err := range h.op.Attempts(h.ctx, f) {
+					require.Equal(h, field, h.refusal(err, onejob.ErrInvalid).Field)
+				}
+			}
 		},
 	},
 	testCase{

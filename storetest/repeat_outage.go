@@ -50,6 +50,35 @@ var _ = register("the whole way, in an outage",
 		},
 	},
 	testCase{
+		name: "a detached attempt is told as what it is",
+		why:  "a job whose attempt was detached is not blocked by it, and the error must not say so",
+		run: func(h *harness) {
+			h.use(onejob.Options{MaxResult: 10})
+			for key, answer := range map[string]func() ([]byte, error){
+				"failed":         func() ([]byte, error) { return nil, io.ErrUnexpectedEOF },
+				"over the limit": func() ([]byte, error) { return make([]byte, 11), nil },
+			} {
+				_, err := h.jobs.Do(h.ctx, intent(key), try("primary"), func(ctx context.Context, job onejob.Job, a onejob.Attempt) ([]byte, error) {
+					_, err := h.op.DetachAttempt(ctx, a.ID, someone)
+					require.NoError(h, err)
+					return answer()
+				})
+				e := h.refusal(err, onejob.ErrInDoubt)
+				require.Equal(h, onejob.StateDetached, e.Attempt.State)
+				require.Equal(h, onejob.StatusPending, e.Job.Status())
+
+				job, err := h.jobs.Do(h.ctx, intent(key+", and another won"), try("primary"), func(ctx context.Context, job onejob.Job, a onejob.Attempt) ([]byte, error) {
+					_, err := h.op.DetachAttempt(ctx, a.ID, someone)
+					require.NoError(h, err)
+					h.complete(h.begin(job, "fallback"), "theirs")
+					return answer()
+				})
+				require.NoError(h, err)
+				require.Equal(h, "theirs", string(job.Result))
+			}
+		},
+	},
+	testCase{
 		name: "a context that has ended before",
 		why:  "nothing was sent, and the error carries the attempt to repeat all the same",
 		run: func(h *harness) {

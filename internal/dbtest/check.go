@@ -1,6 +1,8 @@
 package dbtest
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"database/sql"
 	"strings"
 	"testing"
@@ -31,10 +33,28 @@ var invariants = []struct{ name, query string }{
 		WHERE j.purged_at IS NULL GROUP BY j.id HAVING max(a.number) <> count(*) OR min(a.number) <> 1`},
 }
 
+// checkDigests compares each result that is there with its digest.
+func checkDigests(t testing.TB, db *sql.DB, tables string) {
+	t.Helper()
+	rows, err := db.Query("SELECT id, result, result_digest FROM " + tables + "jobs WHERE result IS NOT NULL")
+	require.NoError(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		var result, digest []byte
+		require.NoError(t, rows.Scan(&id, &result, &digest))
+		if sum := sha256.Sum256(result); !bytes.Equal(sum[:], digest) {
+			t.Errorf("broken invariant: I2: the digest is the result's: %s", id)
+		}
+	}
+	require.NoError(t, rows.Err())
+}
+
 // Check fails the test if the rows break an invariant. tables is what stands
 // before a table's name.
 func Check(t testing.TB, db *sql.DB, tables string) {
 	t.Helper()
+	checkDigests(t, db, tables)
 	for _, inv := range invariants {
 		rows, err := db.Query(strings.ReplaceAll(inv.query, "{t}", tables))
 		require.NoError(t, err, inv.name)

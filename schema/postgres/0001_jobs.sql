@@ -8,7 +8,8 @@ CREATE TABLE {schema}.migrations (
 
 -- Fixed-width columns come first: it saves the padding.
 -- No index may name a column that Complete changes: then the swap stays a
--- HOT update and touches no index. Hence purge looks by created_at.
+-- HOT update and touches no index. Hence purge looks by created_at, for
+-- tombstones too: what counts is a column's name in an index, not its rows.
 CREATE TABLE {schema}.jobs (
     id                  uuid        PRIMARY KEY,
     created_at          timestamptz NOT NULL,
@@ -40,7 +41,7 @@ CREATE TABLE {schema}.jobs (
 
 CREATE INDEX jobs_unpurged ON {schema}.jobs (created_at) WHERE purged_at IS NULL;
 
-CREATE INDEX jobs_tombstones ON {schema}.jobs (ended_at) WHERE purged_at IS NOT NULL;
+CREATE INDEX jobs_tombstones ON {schema}.jobs (created_at) WHERE purged_at IS NOT NULL;
 
 CREATE TABLE {schema}.attempts (
     job_id       uuid        NOT NULL REFERENCES {schema}.jobs (id),

@@ -40,7 +40,7 @@ CREATE TABLE {prefix}jobs (
 
 CREATE INDEX {prefix}jobs_unpurged ON {prefix}jobs (created_at) WHERE purged_at IS NULL;
 
-CREATE INDEX {prefix}jobs_tombstones ON {prefix}jobs (ended_at) WHERE purged_at IS NOT NULL;
+CREATE INDEX {prefix}jobs_tombstones ON {prefix}jobs (created_at) WHERE purged_at IS NOT NULL;
 
 CREATE TABLE {prefix}attempts (
     job_id       TEXT    NOT NULL REFERENCES {prefix}jobs (id),

@@ -19,27 +19,29 @@ func addressOf(s onejob.Store) string {
 	return address.(string)
 }
 
-func TestPostgresStoreConforms(t *testing.T) {
+func TestStoresConform(t *testing.T) {
 	t.Parallel()
-	open := func(t *testing.T, dsn string) onejob.Store {
-		store, err := onejob.NewPostgresStore(dbtest.OpenPostgres(t, dsn), nil)
-		if err != nil {
-			t.Fatal(err)
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		open := func(t *testing.T, dsn string) onejob.Store {
+			store, err := onejob.NewPostgresStore(dbtest.OpenPostgres(t, dsn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			addresses.Store(store, dsn)
+			return store
 		}
-		addresses.Store(store, dsn)
-		return store
-	}
-	storetest.Run(t, func(t *testing.T) onejob.Store { return open(t, dbtest.PostgresDSN(t)) },
-		storetest.Processes(addressOf, open))
-}
-
-func TestSQLiteStoreConforms(t *testing.T) {
-	t.Parallel()
-	open := func(t *testing.T, path string) onejob.Store {
-		store := dbtest.OpenSQLite(t, path)
-		addresses.Store(store, path)
-		return store
-	}
-	storetest.Run(t, func(t *testing.T) onejob.Store { return open(t, dbtest.SQLitePath(t)) },
-		storetest.Processes(addressOf, open))
+		storetest.Run(t, func(t *testing.T) onejob.Store { return open(t, dbtest.PostgresDSN(t)) },
+			storetest.Processes(addressOf, open))
+	})
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		open := func(t *testing.T, path string) onejob.Store {
+			store := dbtest.OpenSQLite(t, path)
+			addresses.Store(store, path)
+			return store
+		}
+		storetest.Run(t, func(t *testing.T) onejob.Store { return open(t, dbtest.SQLitePath(t)) },
+			storetest.Processes(addressOf, open))
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strings"
 	"sync"
 	"testing"
 
@@ -72,7 +73,7 @@ func inProcesses[T any](h *harness, n int, work, param string) []T {
 	for i := range n {
 		up.Add(1)
 		over.Go(func() {
-			cmd := exec.Command(exe, "-test.run=^"+regexp.QuoteMeta(test)+"$", "-test.timeout=60s")
+			cmd := exec.Command(exe, "-test.run=^"+strings.ReplaceAll(regexp.QuoteMeta(test), "/", "$/^")+"$", "-test.timeout=60s")
 			cmd.Env = append(os.Environ(), childEnv+"="+string(raw))
 			out := &readyWriter{up: sync.OnceFunc(up.Done)}
 			cmd.Stdout, cmd.Stderr = out, out

@@ -59,9 +59,9 @@ func (s *Jobs) CompleteTx(ctx context.Context, tx Tx, a Attempt, result []byte) 
 	switch {
 	case view.won:
 		// A repeat of a winner's says nothing of this transaction.
-		s.witness(tx, func(o *openTx) { o.completed = p.ID })
+		s.witness(ctx, tx, func(o *openTx) { o.completed, o.endedAt = p.ID, job.EndedAt })
 	case errors.Is(err, ErrLateResult):
-		s.witness(tx, func(o *openTx) { o.late, o.lateErr = append(o.late, p), err })
+		s.witness(ctx, tx, func(o *openTx) { o.late, o.lateErr = append(o.late, p), err })
 	case lost(err):
 		return job, txError(op, err)
 	}

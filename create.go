@@ -48,7 +48,7 @@ func (s *Jobs) CreateTx(ctx context.Context, tx Tx, in Intent) (job Job, created
 	}
 	job, created, err = createdJob(op, rec, p, in)
 	if created {
-		s.witness(tx, func(o *openTx) { o.created = job.ID })
+		s.witness(ctx, tx, func(o *openTx) { o.created = job.ID })
 	}
 	return job, created, err
 }

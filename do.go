@@ -125,16 +125,22 @@ func (s *Jobs) doComplete(ctx, actx context.Context, op string, started Job, a A
 		return job, renamed(op, err)
 	case !lost(err):
 		// It was refused for good. The provider has acted all the same.
-		why := ruleError("the call returned a result that could not be stored: it is over the limit")
-		if !errors.Is(err, ErrInvalid) {
-			why = "the call returned a result that could not be stored: OnComplete refused it"
+		why := ruleError("the call returned a result that could not be stored")
+		var e *Error
+		if errors.Is(err, errRefused) {
+			why += ": OnComplete refused it"
+			if errors.As(err, &e) {
+				err = e.Cause // the host's own error
+			}
 		}
 		now, uerr := s.MarkUnknown(ctx, a, why)
-		if now.State == JobCompleted {
+		switch {
+		case now.State == JobCompleted:
 			return now, nil // by its successor, meanwhile
-		}
-		if uerr == nil {
+		case uerr == nil:
 			job, a.State = now, doubtState(now, a)
+		case errors.As(uerr, &e) && e.Err == ErrAttemptEnded:
+			return now, &Error{Op: op, Err: ErrAttemptEnded, Job: now, Attempt: e.Attempt, Cause: err}
 		}
 	}
 	// Not ErrUnavailable, which would invite a repeat and with it a second call

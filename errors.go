@@ -8,8 +8,9 @@ import (
 // The refusals to branch on with errors.Is. Each comes wrapped in an [*Error]
 // that carries the facts.
 var (
-	// ErrInvalid: the input breaks a limit. Error.Field names it. Nothing was
-	// sent to the database.
+	// ErrInvalid: the input breaks a limit, or contradicts what is stored under
+	// the ID it names. Error.Field names it. Nothing was done, and what breaks a
+	// limit was not even sent to the database.
 	ErrInvalid = errors.New("invalid input")
 	// ErrNotFound: no such job or attempt, or it belongs to another owner: the
 	// answer is the same.

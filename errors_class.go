@@ -1,7 +1,12 @@
 package onejob
 
 import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
+	"io"
+	"net"
 	"slices"
 	"strings"
 )
@@ -57,21 +62,33 @@ func constraint(err error) bool {
 	return strings.HasPrefix(sqlState(err), "23") || sqliteCode(err)&0xff == 19
 }
 
-// passing reports whether an error of the store may pass by itself: a lost
-// connection, a restart, a failover, a lock, a lack of resources.
+// passing reports whether an answer was lost for a cause that may pass.
 func passing(err error) bool {
 	var e *Error
-	if !errors.As(err, &e) || e.Err != ErrUnavailable || e.Cause == nil {
-		return false
+	return errors.As(err, &e) && e.Err == ErrUnavailable && e.Cause != nil && passingCause(e.Cause)
+}
+
+// passingCause reports whether an error of the database may pass by itself: a
+// lost connection, a restart, a failover, a lock, a lack of resources, a context
+// that ended. What nobody can classify is taken to stay.
+func passingCause(err error) bool {
+	if state := sqlState(err); state != "" {
+		return slices.Contains([]string{"08", "25", "40", "53", "55", "57", "58"}, state[:min(2, len(state))]) &&
+			state != "25P02" // of a statement after the one that failed
 	}
-	state, code := sqlState(e.Cause), sqliteCode(e.Cause)&0xff
-	switch {
-	case state != "":
-		return slices.Contains([]string{"08", "25", "40", "53", "57"}, state[:min(2, len(state))])
-	case code != 0:
-		return code == 5 || code == 6
+	if code := sqliteCode(err) & 0xff; code != 0 {
+		return slices.Contains([]int{5, 6, 7, 10, 13}, code) // BUSY LOCKED NOMEM IOERR FULL
 	}
-	return true
+	for _, known := range []error{
+		context.Canceled, context.DeadlineExceeded, driver.ErrBadConn, sql.ErrConnDone, sql.ErrTxDone,
+		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	var network net.Error
+	return errors.As(err, &network)
 }
 
 // unavailable wraps an error of the store whose effect is not known. Errors

@@ -91,7 +91,7 @@ func New(store Store, opts *Options) *Jobs {
 	}
 	s.maxAttempts = min(s.maxAttempts, math.MaxInt32)
 	s.txKey = s
-	if t := reflect.TypeOf(store); t != nil && t.Comparable() {
+	if v := reflect.ValueOf(store); v.IsValid() && v.Comparable() {
 		s.txKey = store // so that a Jobs and its twin on the same store know each other's
 	}
 	return s

@@ -38,14 +38,14 @@ func (o *Operator) Reconcile(ctx context.Context, f Filter, ask Call) (unknown i
 		}
 	}
 	var refused []error
-	for e, err := range o.Attempts(ctx, f) {
+	for entry, err := range o.Attempts(ctx, f) {
 		if err != nil {
 			return unknown, withRefused(renamed(op, err), refused)
 		}
 		if ctx.Err() != nil {
 			return unknown, withRefused(context.Cause(ctx), refused)
 		}
-		left, err := o.reconcile(ctx, op, e.Attempt, ask)
+		left, err := o.reconcile(ctx, op, entry.Attempt, ask)
 		if left {
 			unknown++
 		}
@@ -54,6 +54,10 @@ func (o *Operator) Reconcile(ctx context.Context, f Filter, ask Call) (unknown i
 		case lost(err) || ctx.Err() != nil:
 			return unknown, withRefused(err, refused)
 		default:
+			var e *Error
+			if errors.As(err, &e) && e.Attempt == nil {
+				e.Job, e.Attempt = entry.Job, &entry.Attempt
+			}
 			refused = append(refused, err)
 		}
 	}
@@ -96,8 +100,8 @@ func (o *Operator) reconcile(ctx context.Context, op string, listed Attempt, ask
 		_, err = o.jobs.Fail(ctx, a, err)
 		left = unknown && err != nil
 	default:
-		_, err = o.jobs.MarkUnknown(ctx, a, err)
-		left = unknown
+		job, err = o.jobs.MarkUnknown(ctx, a, err)
+		left = err != nil && unknown || err == nil && doubtState(job, a) == StateUnknown
 	}
 	// Somebody else ended it first: that is as good.
 	if errors.Is(err, ErrLateResult) || errors.Is(err, ErrAttemptEnded) || errors.Is(err, ErrResultMismatch) {

@@ -78,22 +78,29 @@ func (s *Jobs) startOn(ctx context.Context, op string, rec Record, cp CreatePara
 	}
 	if rec.Job.ID != cp.ID {
 		if try.ID != "" {
-			return rec.Job, nil, false, &Error{Op: op, Err: ErrInvalid, Job: rec.Job,
-				Field: "Try.ID", rule: "belongs to another job than the key: leave it empty"}
+			other, err := s.store.Find(ctx, FindParams{ID: cp.ID, AnyOwner: true, Clock: s.clock})
+			if err != nil {
+				return rec.Job, nil, false, unknownFate(op, err, bp)
+			}
+			if other.Job.ID != "" {
+				return rec.Job, nil, false, &Error{Op: op, Err: ErrInvalid, Job: rec.Job,
+					Field: "Try.ID", rule: "belongs to another job than the key: leave it empty"}
+			}
+			// It was minted for a job that never came to be: another caller's did.
 		}
 		bp.ID = attemptID(rec.Job.ID, bp.ID.own())
-		if decided, err := begun(op, rec, bp); decided {
+		if decided, err := begun(op, rec, bp); decided && try.ID == "" {
 			return rec.Job, nil, false, err
 		}
 	}
 	// The job is this call's own when the driver sent Start twice: Begin then
 	// finds the attempt by its ID.
 	now, fresh, err := s.begin(ctx, op, bp)
-	if e, ok := err.(*Error); ok {
-		if e.Job.ID == "" {
-			return rec.Job, nil, false, err
+	if err != nil {
+		if e, ok := err.(*Error); ok && e.Job.ID != "" {
+			return e.Job, nil, false, err
 		}
-		return e.Job, nil, false, err
+		return rec.Job, nil, false, err
 	}
 	return withAttempt(now), now.Attempt, fresh, nil
 }

@@ -346,7 +346,8 @@ func (s *PostgresStore) Settle(ctx context.Context, p SettleParams) (Record, boo
 // behind its lock but other attempts as they were before.
 func (s *PostgresStore) reread(ctx context.Context, p FindParams) (Record, bool, error) {
 	rec, err := s.Find(ctx, p)
-	return rec, err == nil, err
+	// Purged in between: not applied, says the caller's own look.
+	return rec, err == nil && rec.Job.ID != "", err
 }
 
 const pgAmend = `

@@ -37,10 +37,14 @@ func pgRunOn[T any](ctx context.Context, s *PostgresStore, first runner, step fu
 		}
 	}
 	var v T
-	err := s.begun(ctx, func(_ context.Context, tx *sql.Tx) (err error) {
+	again := func(_ context.Context, tx *sql.Tx) (err error) {
 		v, err = step(s.sql.inOwn(tx))
 		return err
-	})
+	}
+	err := s.begun(ctx, again)
+	if s.sql.unprepared && serialization(err) {
+		err = s.begun(ctx, again)
+	}
 	return v, err
 }
 

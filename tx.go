@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"reflect"
+	"time"
 )
 
 // Tx runs fn in a transaction of the store's own, in which CreateTx,
@@ -22,7 +23,8 @@ import (
 // Under the context that fn gets, reads go through the transaction, and
 // writes other than the Tx methods are refused at once with ErrInvalid: they
 // would wait for this transaction for ever. Under the outer context nothing can
-// refuse them: on SQLite they hang until that ends.
+// refuse them: they hang until that ends, on SQLite always, on PostgreSQL where
+// they meet a job that this transaction has changed.
 func (s *Jobs) Tx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
 	const op = "Tx"
 	if s.txStore == nil {
@@ -39,7 +41,7 @@ func (s *Jobs) Tx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) 
 		o.tx = tx
 		s.txs.Store(tx, o)
 		defer s.txs.Delete(tx)
-		o.err = fn(s.withTx(ctx, tx), tx)
+		o.err = fn(s.withTx(ctx, o), tx)
 		if o.err == nil {
 			o.err = o.lateErr
 		}
@@ -70,7 +72,8 @@ type openTx struct {
 	ran       bool
 	err       error
 	created   JobID     // a job that stands if and only if the transaction does
-	completed AttemptID // likewise a winner
+	completed AttemptID // a winner, which may also have won elsewhere since
+	endedAt   time.Time // when it won here
 	late      []CompleteParams
 	lateErr   error // the last one's
 }
@@ -106,8 +109,12 @@ func (s *Jobs) refresh(ctx context.Context, o *openTx) {
 		return
 	}
 	e.Job, e.Attempt = rec.Job, rec.Attempt
-	if rec.Job.State == JobCompleted {
+	switch {
+	case rec.Job.State == JobCompleted:
 		e.Attempt = rec.Job.Attempt
+	case rec.Job.State == JobOpen && rec.Attempt != nil && !rec.Attempt.State.final() && rec.Job.Version == p.Version:
+		// It has not lost to anything that stands.
+		e.Err, e.Field, e.rule, e.self = ErrInvalid, "tx", "completed one job twice, all of it was rolled back", ""
 	}
 }
 
@@ -116,12 +123,12 @@ func (s *Jobs) committed(ctx context.Context, o *openTx) bool {
 	own, cancel := detached(ctx)
 	defer cancel()
 	switch {
-	case o.completed != "":
-		rec, err := s.store.Find(own, FindParams{Attempt: o.completed, AnyOwner: true, Clock: s.clock})
-		return err == nil && rec.Attempt != nil && rec.Attempt.State == StateSucceeded
 	case o.created != "":
 		rec, err := s.store.Find(own, FindParams{ID: o.created, AnyOwner: true, Clock: s.clock})
 		return err == nil && rec.Job.ID != ""
+	case o.completed != "":
+		rec, err := s.store.Find(own, FindParams{Attempt: o.completed, AnyOwner: true, Clock: s.clock})
+		return err == nil && rec.Attempt != nil && rec.Attempt.State == StateSucceeded && rec.Job.EndedAt.Equal(o.endedAt)
 	}
 	return false
 }
@@ -129,8 +136,8 @@ func (s *Jobs) committed(ctx context.Context, o *openTx) bool {
 // txKey is the context key under which a store's running transaction is kept.
 type txKey struct{ of any }
 
-func (s *Jobs) withTx(ctx context.Context, tx *sql.Tx) context.Context {
-	return context.WithValue(ctx, txKey{s.txKey}, &openTx{tx: tx})
+func (s *Jobs) withTx(ctx context.Context, o *openTx) context.Context {
+	return context.WithValue(ctx, txKey{s.txKey}, o)
 }
 
 // inTx returns the running transaction that ctx belongs to, or nil.
@@ -168,8 +175,13 @@ func (s *Jobs) mayUse(tx Tx) error {
 	return nil
 }
 
-// witness notes what was done in tx, where it is one of Tx's.
-func (s *Jobs) witness(tx Tx, note func(*openTx)) {
+// witness notes what was done in tx, where it is one of Tx's: known by its
+// context, or, under another one, by itself.
+func (s *Jobs) witness(ctx context.Context, tx Tx, note func(*openTx)) {
+	if o := s.inTx(ctx); o != nil {
+		note(o)
+		return
+	}
 	if own, ok := tx.(*sql.Tx); ok {
 		if o, ok := s.txs.Load(own); ok {
 			note(o.(*openTx))
@@ -216,11 +228,26 @@ func (s *Jobs) completionHook() func(ctx context.Context, tx *sql.Tx, job Job) e
 		return nil
 	}
 	return func(ctx context.Context, tx *sql.Tx, job Job) error {
-		if err := s.onComplete(s.withTx(ctx, tx), tx, job); err != nil {
-			return hookError{err}
+		err := s.onComplete(s.withTx(ctx, &openTx{tx: tx}), tx, job)
+		if err == nil || mayPass(ctx, tx, err) {
+			return err
 		}
-		return nil
+		return hookError{err}
 	}
+}
+
+// mayPass reports whether an error of OnComplete's is not its refusal but the
+// database's, and may pass by itself: then it runs again. Errors of a network
+// may be of the host's own calls, so the transaction is asked whether it lives.
+func mayPass(ctx context.Context, tx *sql.Tx, err error) bool {
+	if ctx.Err() != nil {
+		return true
+	}
+	if sqlState(err) != "" || sqliteCode(err) != 0 {
+		return passingCause(err)
+	}
+	_, dead := tx.ExecContext(ctx, "SELECT 1")
+	return dead != nil && passingCause(dead)
 }
 
 // hookError tells an error of OnComplete from one of the database: the first

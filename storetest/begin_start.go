@@ -67,16 +67,30 @@ var beginStarts = []testCase{
 		run: func(h *harness) {
 			_, a := h.start("other")
 			held := h.create("k")
-			for _, id := range []onejob.AttemptID{a.ID, onejob.AttemptID(string(nowhere) + "-0123456789abcdef")} {
-				t := try("primary")
-				t.ID = id
-				job, _, err := h.jobs.Start(h.ctx, intent("k"), t)
-				require.Equal(h, "Try.ID", h.refusal(err, onejob.ErrInvalid).Field)
-				require.Equal(h, held, job)
-				require.Equal(h, held, h.refusal(err, onejob.ErrInvalid).Job)
-			}
+			t := try("primary")
+			t.ID = a.ID
+			job, _, err := h.jobs.Start(h.ctx, intent("k"), t)
+			require.Equal(h, "Try.ID", h.refusal(err, onejob.ErrInvalid).Field)
+			require.Equal(h, held, job)
+			require.Equal(h, held, h.refusal(err, onejob.ErrInvalid).Job)
 			require.Empty(h, h.attempts(held))
 			require.Equal(h, []onejob.Attempt{a}, h.attempts(onejob.Job{ID: a.JobID, Intent: intent("other")}))
+		},
+	},
+	{
+		name: "start repeated after an outage finds the job of another caller",
+		why:  "the ID that ErrUnavailable carried was minted for a job that never came to be: repeating with it must work, once and again",
+		run: func(h *harness) {
+			held := h.create("k")
+			t := try("primary")
+			t.ID = onejob.AttemptID(string(nowhere) + "-0123456789abcdef")
+			_, first, err := h.jobs.Start(h.ctx, intent("k"), t)
+			require.NoError(h, err)
+			require.Equal(h, held.ID, first.JobID)
+			_, again, err := h.jobs.Start(h.ctx, intent("k"), t)
+			require.NoError(h, err)
+			require.Equal(h, first, again)
+			require.Len(h, h.attempts(held), 1)
 		},
 	},
 	{

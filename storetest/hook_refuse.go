@@ -12,6 +12,26 @@ import (
 
 var _ = register("OnComplete refuses",
 	testCase{
+		name:  "a race in the database is no refusal",
+		why:   "a deadlock with the host's rows passes by itself: the completion runs again, with the result in hand",
+		needs: []ability{transactions},
+		run: func(h *harness) {
+			runs := 0
+			h.use(onejob.Options{OnComplete: func(context.Context, *sql.Tx, onejob.Job) error {
+				if runs++; runs%3 != 0 {
+					return deadlock{}
+				}
+				return nil
+			}})
+			job, err := h.jobs.Do(h.ctx, intent("k"), try("primary"), func(context.Context, onejob.Job, onejob.Attempt) ([]byte, error) {
+				return []byte("result"), nil
+			})
+			require.NoError(h, err)
+			require.Equal(h, onejob.StatusCompleted, job.Status())
+			require.Equal(h, 3, runs)
+		},
+	},
+	testCase{
 		name:  "a constraint at COMMIT",
 		why:   "the database's no to COMMIT is definite: it is told as a refusal, once, and not as an answer that was lost",
 		needs: []ability{transactions},
@@ -266,3 +286,9 @@ func (h *harness) reads(ctx context.Context, job onejob.Job, id onejob.AttemptID
 	}
 	return jobs, err
 }
+
+// deadlock is what a driver returns to the victim of one.
+type deadlock struct{}
+
+func (deadlock) Error() string    { return "deadlock detected" }
+func (deadlock) SQLState() string { return "40P01" }

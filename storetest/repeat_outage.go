@@ -79,6 +79,20 @@ var _ = register("the whole way, in an outage",
 		},
 	},
 	testCase{
+		name: "an attempt that was canceled during its call",
+		why:  "whoever canceled it has decided: the job is not in doubt, whatever became of the result",
+		run: func(h *harness) {
+			h.use(onejob.Options{MaxResult: 10})
+			job, err := h.jobs.Do(h.ctx, intent("k"), try("primary"), func(ctx context.Context, _ onejob.Job, a onejob.Attempt) ([]byte, error) {
+				_, err := h.op.CancelAttempt(ctx, a.ID, someone)
+				require.NoError(h, err)
+				return make([]byte, 11), nil
+			})
+			require.Equal(h, onejob.StateCanceled, h.refusal(err, onejob.ErrAttemptEnded).Attempt.State)
+			require.Equal(h, onejob.StatusPending, job.Status())
+		},
+	},
+	testCase{
 		name: "a context that has ended before",
 		why:  "nothing was sent, and the error carries the attempt to repeat all the same",
 		run: func(h *harness) {

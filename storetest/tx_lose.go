@@ -124,6 +124,25 @@ var _ = register("refusals in transactions",
 		},
 	},
 	testCase{
+		name:  "a loser through another Jobs of the same store",
+		why:   "the transaction knows what was done in it, whichever Jobs did it: nothing of the host's may be kept for a loser",
+		needs: []ability{transactions},
+		run: func(h *harness) {
+			h.hostTable()
+			_, loser := h.inState("k", onejob.StateCanceled)
+			twin := onejob.New(h.store, nil)
+			err := h.jobs.Tx(h.ctx, func(ctx context.Context, tx *sql.Tx) error {
+				require.NoError(h, addHostRow(ctx, tx, "k"))
+				_, err := twin.CompleteTx(ctx, tx, loser, []byte("the loser's"))
+				require.ErrorIs(h, err, onejob.ErrLateResult)
+				return nil
+			})
+			require.ErrorIs(h, err, onejob.ErrLateResult)
+			require.Zero(h, h.hostRows("k"))
+			h.evidence(loser, onejob.StateCanceled, "the loser's")
+		},
+	},
+	testCase{
 		name:  "two attempts of one job undo each other",
 		why:   "the second loses to a first that is rolled back with it, so neither may have won and neither is late",
 		needs: []ability{transactions},
@@ -138,7 +157,7 @@ var _ = register("refusals in transactions",
 				require.ErrorIs(h, err, onejob.ErrLateResult)
 				return nil
 			})
-			require.ErrorIs(h, err, onejob.ErrLateResult)
+			require.Equal(h, "tx", h.refusal(err, onejob.ErrInvalid).Field, "neither has lost to anything that stands")
 			for i, a := range attempts {
 				if i < 2 {
 					a.State = onejob.StateDetached

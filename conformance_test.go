@@ -21,19 +21,24 @@ func addressOf(s onejob.Store) string {
 
 func TestStoresConform(t *testing.T) {
 	t.Parallel()
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		open := func(t *testing.T, dsn string) onejob.Store {
-			store, err := onejob.NewPostgresStore(dbtest.OpenPostgres(t, dsn), nil)
-			if err != nil {
-				t.Fatal(err)
+	for name, opts := range map[string]*onejob.PostgresOptions{
+		"postgres":             nil,
+		"postgres, unprepared": {Unprepared: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			open := func(t *testing.T, dsn string) onejob.Store {
+				store, err := onejob.NewPostgresStore(dbtest.OpenPostgres(t, dsn), opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				addresses.Store(store, dsn)
+				return store
 			}
-			addresses.Store(store, dsn)
-			return store
-		}
-		storetest.Run(t, func(t *testing.T) onejob.Store { return open(t, dbtest.PostgresDSN(t)) },
-			storetest.Processes(addressOf, open))
-	})
+			storetest.Run(t, func(t *testing.T) onejob.Store { return open(t, dbtest.PostgresDSN(t)) },
+				storetest.Processes(addressOf, open))
+		})
+	}
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		open := func(t *testing.T, path string) onejob.Store {

@@ -22,8 +22,8 @@ import (
 // reached the provider yet. ask gets a context that ends after the attempt's
 // timeout, or with ctx. Where OnComplete refuses, or a result is over the limit,
 // the attempt is left as it was and the walk goes on; those errors come back
-// joined. An error of the store
-// ends the walk; so does the end of ctx, with its error.
+// joined. An error of the store ends the walk; so does the end of ctx, with its
+// error.
 func (o *Operator) Reconcile(ctx context.Context, f Filter, ask Call) (unknown int, err error) {
 	const op = "Reconcile"
 	if ask == nil {

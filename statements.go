@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"regexp"
-	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,17 +36,11 @@ func (c *statements) get(constant string) *statement {
 	return st.(*statement)
 }
 
-// render writes the names out. Longer names come first, and columns may hold
-// further names.
+// render writes the names out, in one pass: none stands within another.
 func (c *statements) render(constant string) string {
-	keys := make([]string, 0, len(c.names))
-	for k := range c.names {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	pairs := make([]string, 0, 2*len(keys))
-	for _, k := range keys {
-		pairs = append(pairs, k, c.names[k])
+	pairs := make([]string, 0, 2*len(c.names))
+	for name, text := range c.names {
+		pairs = append(pairs, name, text)
 	}
 	return strings.NewReplacer(pairs...).Replace(constant)
 }

@@ -176,13 +176,14 @@ func (s *Jobs) mayUse(tx Tx) error {
 }
 
 // witness notes what was done in tx, where it is one of Tx's: known by its
-// context, or, under another one, by itself.
+// context, where tx may be a wrapper, or, under another one, by itself.
 func (s *Jobs) witness(ctx context.Context, tx Tx, note func(*openTx)) {
-	if o := s.inTx(ctx); o != nil {
+	own, plain := tx.(*sql.Tx)
+	if o := s.inTx(ctx); o != nil && (!plain || own == o.tx) {
 		note(o)
 		return
 	}
-	if own, ok := tx.(*sql.Tx); ok {
+	if plain {
 		if o, ok := s.txs.Load(own); ok {
 			note(o.(*openTx))
 		}

@@ -77,3 +77,26 @@ func TestAStoreNeedNotBeComparable(t *testing.T) {
 	})
 	require.NoError(t, err)
 }
+
+// A loser in a transaction of the host's own has nothing to do with the one
+// whose context happens to be at hand.
+func TestTxIsNotBlamedForAnotherTransaction(t *testing.T) {
+	t.Parallel()
+	l := newLocked(t)
+	_, err := l.db.Exec(`CREATE TABLE ledger (line text)`)
+	require.NoError(t, err)
+	_, err = l.op.CancelAttempt(t.Context(), l.a.ID, lockWord)
+	require.NoError(t, err)
+	require.NoError(t, l.jobs.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		other, err := l.db.BeginTx(ctx, nil)
+		require.NoError(t, err)
+		defer other.Rollback()
+		_, err = l.jobs.CompleteTx(ctx, other, l.a, []byte("late"))
+		require.ErrorIs(t, err, onejob.ErrLateResult)
+		_, err = tx.ExecContext(ctx, `INSERT INTO ledger VALUES ('line')`)
+		return err
+	}))
+	var lines int
+	require.NoError(t, l.db.QueryRow(`SELECT count(*) FROM ledger`).Scan(&lines))
+	require.Equal(t, 1, lines)
+}

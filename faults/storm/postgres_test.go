@@ -1,0 +1,155 @@
+package storm
+
+import (
+	"context"
+	"database/sql"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/onejob-go/onejob"
+	"github.com/onejob-go/onejob/faults/checker"
+	"github.com/onejob-go/onejob/faults/figures"
+	"github.com/onejob-go/onejob/faults/history"
+	"github.com/onejob-go/onejob/faults/worker"
+	"github.com/onejob-go/onejob/internal/dbtest"
+	"github.com/onejob-go/onejob/internal/faultproxy"
+)
+
+// Workers on one PostgreSQL, which is killed again and again, behind a proxy
+// that cuts their connections.
+func TestPostgresKeepsItsPromisesWhileEverythingDies(t *testing.T) {
+	t.Parallel()
+	seed := figures.Seed(t)
+	// What a killed process has written stays with the kernel: no need to wait
+	// for disks.
+	cluster, err := dbtest.Start("fsync=off", "full_page_writes=off", "restart_after_crash=on")
+	require.NoError(t, err)
+	defer cluster.Stop()
+	proxy := faultproxy.New(t, cluster.DSN("postgres"))
+	cutter := newCutter(seed)
+	for epoch, total := 0, max(2, figures.N(4, 72)); epoch < total; epoch++ {
+		stormPostgres(t, cluster, proxy, cutter, seed+uint64(epoch), epoch)
+	}
+	figures.Add(t, figures.Cuts, int(cutter.cuts.Load()))
+}
+
+func stormPostgres(t *testing.T, cluster *dbtest.Cluster, proxy *faultproxy.Proxy, cutter *cutter, seed uint64, epoch int) {
+	ctx := context.Background()
+	admin, err := sql.Open("postgres", cluster.DSN("postgres"))
+	require.NoError(t, err)
+	defer admin.Close()
+	for _, statement := range []string{
+		"DROP SCHEMA IF EXISTS onejob CASCADE", "DROP TABLE IF EXISTS effects", "CREATE TABLE effects (job text PRIMARY KEY, attempt text)",
+	} {
+		_, err = admin.Exec(statement)
+		require.NoError(t, err)
+	}
+	store, err := onejob.NewPostgresStore(admin, nil)
+	require.NoError(t, err)
+	require.NoError(t, store.Migrate(ctx))
+
+	dir := t.TempDir()
+	texts, hook := filepath.Join(dir, "texts"), epoch%2 == 1
+	began := history.Now()
+	workers := newCrew(t, 4, seed, func(name string) worker.Config {
+		seed++
+		return worker.Config{
+			Name: name, Store: "postgres", Address: proxy.DSN, History: filepath.Join(dir, name), Texts: texts, Seed: seed,
+			Goroutines: 4, Began: began, KeyEvery: 50 * time.Millisecond, Window: 6, Skew: skew(), Silence: time.Second, Hook: hook,
+		}
+	})
+	var chaos sync.WaitGroup
+	var down time.Duration
+	kills := 0
+	stop := make(chan struct{})
+	proxy.Decide(cutter.decide)
+	every(stop, &chaos, 3500*time.Millisecond, seed, func(rng *rand.Rand) {
+		from := time.Now()
+		require.NoError(t, cluster.Kill())
+		require.NoError(t, cluster.Boot())
+		down += time.Since(from)
+		kills++
+	})
+	every(stop, &chaos, 1100*time.Millisecond, seed, func(*rand.Rand) { workers.kill() })
+	every(stop, &chaos, 4*time.Second, seed, func(rng *rand.Rand) {
+		workers.pause(time.Duration(20+rng.IntN(1500)) * time.Millisecond)
+	})
+	lasted := time.Duration(figures.N(45, 45)) * time.Second
+	time.Sleep(lasted)
+	close(stop)
+	chaos.Wait()
+	proxy.Decide(nil)
+	proxy.Sever(faultproxy.RST) // what went silent shall not wait
+	workers.dismiss()
+
+	verdict, err := checker.Check(ctx, checker.Run{
+		Store: "postgres", DB: admin, Histories: workers.files, Texts: []string{texts}, Hook: hook,
+	})
+	require.NoError(t, err)
+	report(t, verdict)
+	dbtest.Check(t, admin, "onejob.")
+	purgeAll(t, admin, store, "onejob.")
+	figures.Add(t, figures.ServerKills, kills)
+	figures.Add(t, figures.ClientKills, workers.killed)
+	figures.Add(t, figures.Stops, workers.paused)
+	figures.Add(t, figures.RatePG, int(float64(verdict.Operations)/(lasted-down).Seconds()))
+}
+
+func skew() time.Duration {
+	if figures.Soak() {
+		return 10 * 365 * 24 * time.Hour
+	}
+	return 24 * time.Hour
+}
+
+// report counts a verdict and fails the test on any violation.
+func report(t *testing.T, v checker.Verdict) {
+	t.Helper()
+	t.Logf("%d operations on %d jobs, %d of unknown fate, %d with a context that ended",
+		v.Operations, v.Keys, v.Open, v.Canceled)
+	figures.Add(t, figures.Operations, v.Operations)
+	figures.Add(t, figures.Cancels, v.Canceled)
+	require.Zero(t, v.Undecided, "histories too long to decide: the run proves nothing of them")
+	for i, text := range v.Violations {
+		if i == 5 {
+			t.Errorf("… and %d more", len(v.Violations)-i)
+			break
+		}
+		t.Error(text)
+	}
+}
+
+// purgeAll empties every job that may be, and looks whether the winners stand.
+func purgeAll(t *testing.T, db *sql.DB, store onejob.Store, tables string) {
+	t.Helper()
+	winners := func() (list []string) {
+		rows, err := db.Query("SELECT CAST(id AS TEXT) || CAST(completed_by AS TEXT), result_digest FROM " + tables + "jobs WHERE completed_by IS NOT NULL ORDER BY 1")
+		require.NoError(t, err)
+		defer rows.Close()
+		for rows.Next() {
+			var id string
+			var digest []byte
+			require.NoError(t, rows.Scan(&id, &digest))
+			list = append(list, id+string(digest))
+		}
+		require.NoError(t, rows.Err())
+		return list
+	}
+	before := winners()
+	// A clock that is far ahead, where the host's counts.
+	op := onejob.NewOperator(onejob.New(store, &onejob.Options{Now: func() time.Time { return time.Now().AddDate(30, 0, 0) }}))
+	for {
+		n, err := op.Purge(context.Background(), onejob.Retention{Payloads: time.Microsecond}, 500)
+		require.NoError(t, err)
+		if n == 0 {
+			break
+		}
+	}
+	require.Equal(t, before, winners(), "I2: purge changed a winner")
+	dbtest.Check(t, db, tables)
+}

@@ -104,7 +104,7 @@ func (v *Verdict) facts(byKey map[string][]h.Operation, rows map[string]*row) {
 		short := map[string]bool{}
 		for _, op := range ops {
 			if op.Short {
-				short[op.Attempt] = true
+				short[own(op.Attempt)] = true
 			}
 			if p := op.Reply; p != nil && p.AState == unknown {
 				if at, seen := sawUnknown[p.Attempt]; !seen || p.At < at {
@@ -122,12 +122,16 @@ func (v *Verdict) facts(byKey map[string][]h.Operation, rows map[string]*row) {
 				v.violate("I7: two jobs of one key", key, ops)
 			case p.Winner != "" && (p.Winner != r.winner || p.Digest != r.digest):
 				v.violate("I1, I2, I5: another winner or result was told", key, ops)
-			case p.AState == started && !short[p.Attempt] && sawUnknown[p.Attempt] != 0 && sawUnknown[p.Attempt] < op.At:
+			case p.AState == started && !short[own(p.Attempt)] && sawUnknown[p.Attempt] != 0 && sawUnknown[p.Attempt] < op.At:
 				v.violate("I4: unknown was started again", key, ops)
 			}
 		}
 	}
 }
+
+// own is an attempt's own part of its ID: a Start that finds another caller's job
+// goes on under that one's.
+func own(id string) string { return id[strings.LastIndexByte(id, '-')+1:] }
 
 // linearizable asks Porcupine about each job (I3, I5, I6, I7, I10, I11, I13, I15).
 func (v *Verdict) linearizable(byKey map[string][]h.Operation, rows map[string]*row) {
@@ -145,7 +149,7 @@ func (v *Verdict) linearizable(byKey map[string][]h.Operation, rows map[string]*
 			switch result {
 			case porcupine.Illegal:
 				slices.SortFunc(ops, func(a, b h.Operation) int { return int(a.At - b.At) })
-				v.violate("I15: no order of these explains the replies", key, ops)
+				v.violate("I15: no order of these explains the replies: "+explain(operations(ops))+"\nall of them", key, ops)
 			case porcupine.Unknown:
 				v.Undecided++
 			}

@@ -176,7 +176,7 @@ func complete(j job, id string, c h.Call, r *h.Reply, code func(...string) bool)
 	case a.live():
 		a.state = late
 	}
-	return code(h.Late, h.Ended, h.Complete), j
+	return code(h.Late, h.Ended, h.Complete, h.Canceled), j
 }
 
 func settle(j job, id, to string, r *h.Reply, code func(...string) bool) (bool, job) {

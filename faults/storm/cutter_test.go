@@ -9,7 +9,7 @@ import (
 	"github.com/onejob-go/onejob/internal/faultproxy"
 )
 
-// cutter says at every commit what goes wrong there: one in fifty is cut.
+// cutter says at every commit what goes wrong there: one in a hundred is cut.
 type cutter struct {
 	mu   sync.Mutex
 	rng  *rand.Rand
@@ -21,7 +21,7 @@ func newCutter(seed uint64) *cutter { return &cutter{rng: rand.New(rand.NewPCG(s
 func (c *cutter) decide(at faultproxy.Point) faultproxy.Fault {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.rng.IntN(100) > 1 {
+	if c.rng.IntN(100) > 0 {
 		return faultproxy.Fault{}
 	}
 	f := faultproxy.Fault{At: at, Delay: time.Duration(c.rng.IntN(30)) * time.Millisecond}

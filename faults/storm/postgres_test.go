@@ -32,13 +32,15 @@ func TestPostgresKeepsItsPromisesWhileEverythingDies(t *testing.T) {
 	defer cluster.Stop()
 	proxy := faultproxy.New(t, cluster.DSN("postgres"))
 	cutter := newCutter(seed)
+	var sum rate
 	for epoch, total := 0, max(2, figures.N(4, 72)); epoch < total; epoch++ {
-		stormPostgres(t, cluster, proxy, cutter, seed+uint64(epoch), epoch)
+		sum.add(stormPostgres(t, cluster, proxy, cutter, seed+uint64(epoch), epoch))
 	}
 	figures.Add(t, figures.Cuts, int(cutter.cuts.Load()))
+	figures.Add(t, figures.RatePG, sum.perSecond())
 }
 
-func stormPostgres(t *testing.T, cluster *dbtest.Cluster, proxy *faultproxy.Proxy, cutter *cutter, seed uint64, epoch int) {
+func stormPostgres(t *testing.T, cluster *dbtest.Cluster, proxy *faultproxy.Proxy, cutter *cutter, seed uint64, epoch int) rate {
 	ctx := context.Background()
 	admin, err := sql.Open("postgres", cluster.DSN("postgres"))
 	require.NoError(t, err)
@@ -60,7 +62,7 @@ func stormPostgres(t *testing.T, cluster *dbtest.Cluster, proxy *faultproxy.Prox
 		seed++
 		return worker.Config{
 			Name: name, Store: "postgres", Address: proxy.DSN, History: filepath.Join(dir, name), Texts: texts, Seed: seed,
-			Goroutines: 4, Began: began, KeyEvery: 50 * time.Millisecond, Window: 6, Skew: skew(), Silence: time.Second, Hook: hook,
+			Goroutines: 4, Began: began, KeyEvery: 50 * time.Millisecond, Window: 6, Skew: skew(), Silence: time.Second, Hook: hook, CancelOne: 30,
 		}
 	})
 	var chaos sync.WaitGroup
@@ -87,6 +89,8 @@ func stormPostgres(t *testing.T, cluster *dbtest.Cluster, proxy *faultproxy.Prox
 	proxy.Sever(faultproxy.RST) // what went silent shall not wait
 	workers.dismiss()
 
+	t.Logf("%d kills of the server, %v down", kills, down)
+
 	verdict, err := checker.Check(ctx, checker.Run{
 		Store: "postgres", DB: admin, Histories: workers.files, Texts: []string{texts}, Hook: hook,
 	})
@@ -97,8 +101,18 @@ func stormPostgres(t *testing.T, cluster *dbtest.Cluster, proxy *faultproxy.Prox
 	figures.Add(t, figures.ServerKills, kills)
 	figures.Add(t, figures.ClientKills, workers.killed)
 	figures.Add(t, figures.Stops, workers.paused)
-	figures.Add(t, figures.RatePG, int(float64(verdict.Operations)/(lasted-down).Seconds()))
+	return rate{verdict.Operations, lasted - down}
 }
+
+// rate is how much was done while the server was up.
+type rate struct {
+	operations int
+	up         time.Duration
+}
+
+func (r *rate) add(more rate) { r.operations, r.up = r.operations+more.operations, r.up+more.up }
+
+func (r *rate) perSecond() int { return int(float64(r.operations) / r.up.Seconds()) }
 
 func skew() time.Duration {
 	if figures.Soak() {

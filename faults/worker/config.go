@@ -32,6 +32,7 @@ type Config struct {
 	Skew       time.Duration // how far the clock may be wrong, either way
 	Silence    time.Duration // how long a connection may be silent
 	Hook       bool          // complete with OnComplete
+	CancelOne  int           // one in so many operations has a context that ends
 	Rounds     bool          // play rounds that stdin asks for, instead of working
 }
 

@@ -65,10 +65,10 @@ func (w *hand) one() {
 }
 
 // send writes the call down, does it, and writes down what came back. One in
-// ten has a context that ends at some moment of it.
+// so many has a context that ends at some moment of it.
 func (w *hand) send(call h.Call, run func(context.Context) h.Reply) string {
 	ctx := context.Background()
-	if w.rng.IntN(10) == 0 {
+	if w.rng.IntN(w.CancelOne) == 0 {
 		c, cancel := context.WithTimeout(ctx, time.Duration(w.rng.IntN(3000))*time.Microsecond)
 		defer cancel()
 		ctx = c
@@ -270,4 +270,3 @@ func (v *view) add(a onejob.Attempt) {
 		v.attempts = append(v.attempts, a)
 	}
 }
-

@@ -43,3 +43,20 @@ func TestPassingCauses(t *testing.T) {
 		require.False(t, passingCause(err), "%v", err)
 	}
 }
+
+// What stands in a log at night must say what is wrong, and with 8 and 13 that
+// is not the library's to mend.
+func TestSQLiteCodesSayWhatTheyMean(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[codeError]string{
+		5:    "result code 5 (another connection holds the lock)",
+		1544: "result code 1544 (the file or its directory may not be written)", // READONLY_DIRECTORY
+		778:  "result code 778 (the file system failed)",                       // IOERR_WRITE
+		13:   "result code 13 (the disk is full, or the file has reached its limit)",
+		26:   "result code 26 (the file is damaged or no SQLite database)",
+		14:   "result code 14 (the file cannot be opened)",
+		1:    "result code 1",
+	} {
+		require.Equal(t, want, causeText(fmt.Errorf("wrapped: %w", code)))
+	}
+}

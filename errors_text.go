@@ -27,7 +27,7 @@ func causeText(err error) string {
 		return "SQLSTATE " + state + hint(state)
 	}
 	if code := sqliteCode(err); code != 0 {
-		return "result code " + strconv.Itoa(code)
+		return "result code " + strconv.Itoa(code) + sqliteHint(code)
 	}
 	for _, known := range []error{
 		context.Canceled, context.DeadlineExceeded, driver.ErrBadConn,
@@ -61,6 +61,25 @@ func hint(state string) string {
 		return " (the role lacks a privilege)"
 	case "26000", "42P05":
 		return " (behind a pooler? set PostgresOptions.Unprepared)"
+	}
+	return ""
+}
+
+// sqliteHint says what a primary result code means to whoever is on call.
+func sqliteHint(code int) string {
+	switch code & 0xff {
+	case 5, 6:
+		return " (another connection holds the lock)"
+	case 8:
+		return " (the file or its directory may not be written)"
+	case 10:
+		return " (the file system failed)"
+	case 11, 26:
+		return " (the file is damaged or no SQLite database)"
+	case 13:
+		return " (the disk is full, or the file has reached its limit)"
+	case 14:
+		return " (the file cannot be opened)"
 	}
 	return ""
 }

@@ -51,7 +51,7 @@ func TestSQLiteCodesSayWhatTheyMean(t *testing.T) {
 	for code, want := range map[codeError]string{
 		5:    "result code 5 (another connection holds the lock)",
 		1544: "result code 1544 (the file or its directory may not be written)", // READONLY_DIRECTORY
-		778:  "result code 778 (the file system failed)",                       // IOERR_WRITE
+		778:  "result code 778 (the file system failed)",                        // IOERR_WRITE
 		13:   "result code 13 (the disk is full, or the file has reached its limit)",
 		26:   "result code 26 (the file is damaged or no SQLite database)",
 		14:   "result code 14 (the file cannot be opened)",

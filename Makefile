@@ -1,4 +1,4 @@
-.PHONY: test check
+.PHONY: test check faults soak mutants
 
 # Everything, on both stores, with the race detector, in random order. Installs
 # PostgreSQL where it is missing and may; the server it starts is temporary and
@@ -7,6 +7,20 @@ test:
 	./scripts/ensure-tools
 	go run ./internal/dbtest/withpostgres go test -race -shuffle=on -timeout 20m ./...
 
-# What CI runs, which ends with make test.
+# Kills servers and processes, cuts connections, fills disks, and checks what
+# everybody was told. Ten minutes on two cores.
+faults:
+	./scripts/faults ci
+
+# The same for an hour.
+soak:
+	./scripts/faults soak
+
+# Plants each known mistake in a copy of the tree and looks whether a test fails.
+mutants:
+	./scripts/ensure-tools
+	go run ./internal/dbtest/withpostgres go -C faults run ./cmd/mutants
+
+# What CI runs.
 check:
 	./.ci/run

@@ -65,8 +65,8 @@ func Check(ctx context.Context, run Run) (Verdict, error) {
 			v.violate("I12: a job that nobody asked for", key, nil)
 		}
 	}
-	v.facts(byKey, rows)
-	v.linearizable(byKey, rows)
+	judged := judge(byKey, rows)
+	v.Violations, v.Undecided = append(v.Violations, judged.Violations...), judged.Undecided
 	found, err := scan(ctx, run.DB, run.Store)
 	if err != nil {
 		return v, err
@@ -81,6 +81,14 @@ func Check(ctx context.Context, run Run) (Verdict, error) {
 		err = v.effects(run.DB, rows)
 	}
 	return v, err
+}
+
+// judge compares what callers were told with the rows, by key.
+func judge(byKey map[string][]h.Operation, rows map[string]*row) Verdict {
+	var v Verdict
+	v.facts(byKey, rows)
+	v.linearizable(byKey, rows)
+	return v
 }
 
 // violate notes a violation with the history of its job.

@@ -15,6 +15,7 @@ import (
 	"github.com/lib/pq"
 
 	"github.com/onejob-go/onejob"
+	"github.com/onejob-go/onejob/pgdial"
 )
 
 // Config is what a worker process is told.
@@ -100,7 +101,7 @@ func Pool(dsn string, silence time.Duration, size int) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	connector.Dialer(dialer{silence})
+	connector.Dialer(pgdial.Dialer{Silence: silence, Connect: time.Second})
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)

@@ -67,15 +67,20 @@ func stormPostgres(t *testing.T, cluster *dbtest.Cluster, proxy *faultproxy.Prox
 	})
 	var chaos sync.WaitGroup
 	var down time.Duration
-	kills := 0
+	kills, crashes := 0, 0
 	stop := make(chan struct{})
 	proxy.Decide(cutter.decide)
 	every(stop, &chaos, 3500*time.Millisecond, seed, func(rng *rand.Rand) {
 		from := time.Now()
-		require.NoError(t, cluster.Kill())
-		require.NoError(t, cluster.Boot())
+		if rng.IntN(6) == 0 {
+			require.NoError(t, cluster.KillChild(rng))
+			crashes++
+		} else {
+			require.NoError(t, cluster.Kill())
+			require.NoError(t, cluster.Boot())
+			kills++
+		}
 		down += time.Since(from)
-		kills++
 	})
 	every(stop, &chaos, 1100*time.Millisecond, seed, func(*rand.Rand) { workers.kill() })
 	every(stop, &chaos, 4*time.Second, seed, func(rng *rand.Rand) {
@@ -89,7 +94,7 @@ func stormPostgres(t *testing.T, cluster *dbtest.Cluster, proxy *faultproxy.Prox
 	proxy.Sever(faultproxy.RST) // what went silent shall not wait
 	workers.dismiss()
 
-	t.Logf("%d kills of the server, %v down", kills, down)
+	t.Logf("%d kills of the server, %d of one of its processes, %v down", kills, crashes, down)
 
 	verdict, err := checker.Check(ctx, checker.Run{
 		Store: "postgres", DB: admin, Histories: workers.files, Texts: []string{texts}, Hook: hook,

@@ -2,6 +2,7 @@ package onejob
 
 import (
 	"context"
+	"database/sql"
 	"strconv"
 	"time"
 
@@ -45,11 +46,22 @@ func (s *PostgresStore) Doctor(ctx context.Context) ([]Finding, error) {
 	}
 	findings := settings[0].findings()
 	findings = append(findings, s.poolFindings(ctx)...)
-	have, err := s.versionNow(ctx)
+	have, err := s.versionSeen(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return append(findings, schemaFindings(have, len(s.migrations()))...), nil
+}
+
+// versionSeen is versionNow in a transaction that only reads: a standby refuses
+// to begin any other, and would never be told that it is one.
+func (s *PostgresStore) versionSeen(ctx context.Context) (int, error) {
+	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted, ReadOnly: true})
+	if err != nil {
+		return 0, err
+	}
+	defer tx.Rollback()
+	return s.version(ctx, tx)
 }
 
 func (r pgSettingsRow) findings() []Finding {

@@ -1,0 +1,218 @@
+package pgdial_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/onejob-go/onejob"
+	"github.com/onejob-go/onejob/internal/dbtest"
+	"github.com/onejob-go/onejob/internal/faultproxy"
+	"github.com/onejob-go/onejob/pgdial"
+)
+
+// pooled is how many connections the pools of these tests hold.
+const pooled = 3
+
+// hole is a network that swallows.
+type hole struct {
+	name string
+	// writes: it opens at a commit, so that reads do not meet it. bounds: it is
+	// tried without a context's deadline too.
+	writes, bounds bool
+	// digs opens the hole, now or at the next commit. fills closes it again for
+	// new connections; the old ones stay silent, as they do in reality.
+	digs, fills func(t *testing.T, p *faultproxy.Proxy)
+}
+
+func at(point faultproxy.Point) func(*testing.T, *faultproxy.Proxy) {
+	return func(_ *testing.T, p *faultproxy.Proxy) { p.Once(faultproxy.Fault{At: point, Do: faultproxy.Hang}) }
+}
+
+func allAfter(t *testing.T, p *faultproxy.Proxy) {
+	nobody := blackHole(t)
+	p.Decide(func(at faultproxy.Point) faultproxy.Fault {
+		if at != faultproxy.AfterCommit {
+			return faultproxy.Fault{}
+		}
+		p.Retarget(nobody)
+		p.Sever(faultproxy.Hang)
+		return faultproxy.Fault{At: at, Do: faultproxy.Hang}
+	})
+}
+
+func nothing(*testing.T, *faultproxy.Proxy) {}
+
+func holes(server string) []hole {
+	back := func(_ *testing.T, p *faultproxy.Proxy) {
+		p.Decide(nil)
+		p.Retarget(server)
+	}
+	return []hole{
+		{"one connection, before the commit", true, false, at(faultproxy.BeforeCommit), nothing},
+		{"one connection, after the commit", true, true, at(faultproxy.AfterCommit), nothing},
+		{"all connections there are", false, false,
+			func(_ *testing.T, p *faultproxy.Proxy) { p.Sever(faultproxy.Hang) }, nothing},
+		{"the whole network", false, false, func(t *testing.T, p *faultproxy.Proxy) {
+			p.Retarget(blackHole(t))
+			p.Sever(faultproxy.Hang)
+		}, back},
+		{"the whole network, after the commit", true, false, allAfter, back},
+	}
+}
+
+func TestEveryOperationReturnsFromABlackHole(t *testing.T) {
+	t.Parallel()
+	dsn := dbtest.PostgresDSN(t)
+	direct := jobsOn(t, dbtest.OpenPostgres(t, dsn))
+	for _, h := range holes(address(t, dsn)) {
+		for _, op := range operations {
+			if h.writes && !op.writes {
+				continue
+			}
+			t.Run(h.name+"/"+op.name, func(t *testing.T) {
+				t.Parallel()
+				op.inHole(t, dsn, direct, h, 50*time.Millisecond)
+			})
+			if h.bounds {
+				t.Run(h.name+"/"+op.name+" without a deadline", func(t *testing.T) {
+					t.Parallel()
+					op.inHole(t, dsn, direct, h, watchdog)
+				})
+			}
+		}
+	}
+}
+
+func (op operation) inHole(t *testing.T, dsn string, direct *onejob.Jobs, h hole, limit time.Duration) {
+	proxy := faultproxy.New(t, dsn)
+	db := open(t, proxy.DSN, pgdial.Dialer{Silence: short})
+	jobs := jobsOn(t, db)
+	fill(t, db, pooled)
+	// What the store prepares and looks at first is not what is asked here.
+	require.Eventually(t, func() bool {
+		_, err := jobs.GetByKey(t.Context(), "o", "none")
+		return errors.Is(err, onejob.ErrNotFound)
+	}, watchdog, time.Millisecond)
+	s := op.prepare(t, t.Name(), direct, jobs)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+
+	h.digs(t, proxy)
+	var err error
+	within(t, op.name, func() { err = op.run(ctx, s) })
+	if err != nil {
+		require.ErrorIs(t, err, onejob.ErrUnavailable)
+	}
+
+	h.fills(t, proxy)
+	op.settles(t, direct, s, pooled+3)
+}
+
+// A machine that has hung acknowledges what is sent to it and never answers.
+func TestEveryOperationReturnsFromAFrozenServer(t *testing.T) {
+	t.Parallel()
+	cluster, err := dbtest.Start("fsync=off", "full_page_writes=off")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, cluster.Stop()) })
+	t.Cleanup(func() { _ = cluster.Resume() })
+	host := dbtest.OpenPostgres(t, cluster.DSN("postgres"))
+	store, err := onejob.NewPostgresStore(host, nil)
+	require.NoError(t, err)
+	require.NoError(t, store.Migrate(t.Context()))
+	direct := onejob.New(store, nil)
+	var scenes []*scene
+	for range operations {
+		db := open(t, cluster.DSN("postgres"), pgdial.Dialer{Silence: short})
+		fill(t, db, pooled)
+		scenes = append(scenes, &scene{jobs: jobsOn(t, db)})
+	}
+	for i, op := range operations {
+		scenes[i] = op.prepare(t, op.name, direct, scenes[i].jobs)
+	}
+
+	require.NoError(t, cluster.Pause())
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	errs := make([]error, len(operations))
+	var all sync.WaitGroup
+	for i, op := range operations {
+		all.Go(func() { errs[i] = op.run(ctx, scenes[i]) })
+	}
+	within(t, "one of the operations", all.Wait)
+	require.NoError(t, cluster.Resume())
+	for i, op := range operations {
+		require.ErrorIs(t, errs[i], onejob.ErrUnavailable, op.name)
+		op.settles(t, direct, scenes[i], pooled+3)
+	}
+	dbtest.Check(t, host, "onejob.")
+}
+
+// Not parallel: it counts the goroutines of the driver.
+func TestABlackHoleLeavesNothingBehind(t *testing.T) {
+	proxy := faultproxy.New(t, dbtest.PostgresDSN(t))
+	db := open(t, proxy.DSN, pgdial.Dialer{Silence: short})
+	jobs := jobsOn(t, db)
+	fill(t, db, 8)
+	proxy.Retarget(blackHole(t))
+	proxy.Sever(faultproxy.Hang)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	ended := make(chan error, 24)
+	for range cap(ended) {
+		go func() {
+			_, _, err := jobs.Create(ctx, intent("k"))
+			ended <- err
+		}()
+	}
+	for range cap(ended) {
+		var err error
+		within(t, "Create", func() { err = <-ended })
+		require.ErrorIs(t, err, onejob.ErrUnavailable)
+	}
+	within(t, "closing the pool", func() { require.NoError(t, db.Close()) })
+	within(t, "the last connection", func() {
+		// The proxy serves a connection for as long as the client holds it.
+		for goroutines("github.com/lib/pq.", "onejob/pgdial.(", "faultproxy.(*Proxy).serve") > 0 {
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
+}
+
+// A statement that the server works on for longer than Silence is cut: the
+// documented price.
+func TestAStatementLongerThanSilenceIsCut(t *testing.T) {
+	t.Parallel()
+	dsn := dbtest.EmptyPostgresDSN(t)
+	db := open(t, dsn, pgdial.Dialer{Silence: short})
+	var err error
+	within(t, "the statement", func() { _, err = db.Exec("SELECT pg_sleep(600)") })
+	require.ErrorContains(t, err, "silent for")
+
+	// With statement_timeout below Silence the server's own answer comes first.
+	db = open(t, dsn+"&statement_timeout=100", pgdial.Dialer{Silence: watchdog})
+	within(t, "the statement", func() { _, err = db.Exec("SELECT pg_sleep(600)") })
+	var state interface{ SQLState() string }
+	require.True(t, errors.As(err, &state), "%v", err)
+	require.Equal(t, "57014", state.SQLState())
+}
+
+func TestAnIdleConnectionIsNotSilent(t *testing.T) {
+	t.Parallel()
+	db := open(t, dbtest.EmptyPostgresDSN(t), pgdial.Dialer{Silence: short})
+	db.SetMaxOpenConns(1)
+	before := backend(t, db)
+	time.Sleep(3 * short)
+	require.Equal(t, before, backend(t, db))
+}
+
+func backend(t *testing.T, db *sql.DB) (pid int) {
+	t.Helper()
+	require.NoError(t, db.QueryRow("SELECT pg_backend_pid()").Scan(&pid))
+	return pid
+}

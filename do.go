@@ -79,7 +79,8 @@ func (s *Jobs) Do(ctx context.Context, in Intent, try Try, call Call) (Job, erro
 
 func (s *Jobs) doFail(ctx context.Context, op string, started Job, a Attempt, cause error) (Job, error) {
 	proven := proves(ctx, cause)
-	job, err := s.fail(ctx, op, a, cause, proven)
+	rec, err := s.fail(ctx, op, a, cause, proven)
+	job := rec.Job
 	if job.ID == "" {
 		job = started
 	}
@@ -89,10 +90,11 @@ func (s *Jobs) doFail(ctx context.Context, op string, started Job, a Attempt, ca
 	refusal := &Error{Op: op, Err: ErrInDoubt, Job: job, Attempt: &a, Cause: cause}
 	var e *Error
 	switch {
-	case err == nil && proven:
-		refusal.Err, a.State = ErrFailed, StateFailed
 	case err == nil:
-		a.State = doubtState(job, a)
+		a = standing(rec, a)
+		if proven {
+			refusal.Err = ErrFailed
+		}
 	case errors.As(err, &e) && e.Err == ErrAttemptEnded:
 		refusal.Err, refusal.Attempt = ErrAttemptEnded, e.Attempt
 	default:
@@ -133,14 +135,14 @@ func (s *Jobs) doComplete(ctx, actx context.Context, op string, started Job, a A
 				err = e.Cause // the host's own error
 			}
 		}
-		now, uerr := s.MarkUnknown(ctx, a, why)
+		now, uerr := s.settle(ctx, op, a, SettleParams{To: StateUnknown, Cause: string(why)})
 		switch {
-		case now.State == JobCompleted:
-			return now, nil // by its successor, meanwhile
+		case now.Job.State == JobCompleted:
+			return now.Job, nil // by its successor, meanwhile
 		case uerr == nil:
-			job, a.State = now, doubtState(now, a)
+			job, a = now.Job, standing(now, a)
 		case errors.As(uerr, &e) && e.Err == ErrAttemptEnded:
-			return now, &Error{Op: op, Err: ErrAttemptEnded, Job: now, Attempt: e.Attempt, Cause: err}
+			return now.Job, &Error{Op: op, Err: ErrAttemptEnded, Job: now.Job, Attempt: e.Attempt, Cause: err}
 		}
 	}
 	// Not ErrUnavailable, which would invite a repeat and with it a second call
@@ -148,13 +150,13 @@ func (s *Jobs) doComplete(ctx, actx context.Context, op string, started Job, a A
 	return job, &Error{Op: op, Err: ErrInDoubt, Job: job, Attempt: &a, Cause: err}
 }
 
-// doubtState is what an attempt in doubt is in: one that does not block its job
-// has been detached.
-func doubtState(job Job, a Attempt) State {
-	if job.Attempt == nil || job.Attempt.ID != a.ID {
-		return StateDetached
+// standing is the attempt as the store has just returned it: the call, or
+// somebody else, may have changed it since it began.
+func standing(rec Record, a Attempt) Attempt {
+	if rec.Attempt != nil {
+		return *rec.Attempt
 	}
-	return StateUnknown
+	return a
 }
 
 // renamed sets the operation that the caller knows.

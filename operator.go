@@ -33,9 +33,16 @@ func (o *Operator) Confirm(ctx context.Context, id AttemptID, result []byte, d D
 	if err := o.jobs.outsideTx(ctx, op); err != nil {
 		return Job{}, err
 	}
-	_, a, err := o.jobs.GetAttempt(ctx, id)
+	if id.Job() == "" {
+		return Job{}, &Error{Op: op, Err: ErrNotFound}
+	}
+	rec, err := o.jobs.attemptRecord(ctx, op, id)
 	if err != nil {
-		return Job{}, renamed(op, err)
+		return Job{}, err
+	}
+	a := Attempt{ID: id, JobID: rec.Job.ID, JobVersion: rec.Job.Version} // of a purge, which leaves the winner alone
+	if rec.Attempt != nil {
+		a = *rec.Attempt
 	}
 	p, err := o.jobs.completeParams(a, result)
 	if err != nil {
@@ -89,7 +96,10 @@ func (o *Operator) decide(ctx context.Context, op string, id AttemptID, to State
 	}
 	d.Reason = cleanText(d.Reason)
 	p := SettleParams{ID: id, To: to, Decision: &d, Clock: o.jobs.clock}
-	return deciding(ctx, op, func(ctx context.Context) (Job, error) { return o.jobs.settleOnce(ctx, op, p) })
+	return deciding(ctx, op, func(ctx context.Context) (Job, error) {
+		rec, err := o.jobs.settleOnce(ctx, op, p)
+		return rec.Job, err
+	})
 }
 
 // CancelJob withdraws the intent: nothing can win any more, and no attempt may

@@ -100,8 +100,9 @@ func (o *Operator) reconcile(ctx context.Context, op string, listed Attempt, ask
 		_, err = o.jobs.Fail(ctx, a, err)
 		left = unknown && err != nil
 	default:
-		job, err = o.jobs.MarkUnknown(ctx, a, err)
-		left = err != nil && unknown || err == nil && doubtState(job, a) == StateUnknown
+		var rec Record
+		rec, err = o.jobs.settle(ctx, op, a, SettleParams{To: StateUnknown, Cause: cleanText(err.Error())})
+		left = err != nil && unknown || err == nil && standing(rec, a).State == StateUnknown
 	}
 	// Somebody else ended it first: that is as good.
 	if errors.Is(err, ErrLateResult) || errors.Is(err, ErrAttemptEnded) || errors.Is(err, ErrResultMismatch) {

@@ -27,10 +27,11 @@ func (s *Jobs) Fail(ctx context.Context, a Attempt, cause error) (Job, error) {
 	if cause == nil {
 		return Job{}, named(op, invalid("cause", "is required: an attempt without an error is completed"))
 	}
-	return s.fail(ctx, op, a, cause, proves(ctx, cause))
+	rec, err := s.fail(ctx, op, a, cause, proves(ctx, cause))
+	return rec.Job, err
 }
 
-func (s *Jobs) fail(ctx context.Context, op string, a Attempt, cause error, proven bool) (Job, error) {
+func (s *Jobs) fail(ctx context.Context, op string, a Attempt, cause error, proven bool) (Record, error) {
 	to := StateUnknown
 	if proven {
 		to = StateFailed
@@ -49,37 +50,39 @@ func (s *Jobs) MarkUnknown(ctx context.Context, a Attempt, cause error) (Job, er
 	if cause != nil {
 		p.Cause = cleanText(cause.Error())
 	}
-	return s.settle(ctx, "MarkUnknown", a, p)
+	rec, err := s.settle(ctx, "MarkUnknown", a, p)
+	return rec.Job, err
 }
 
-func (s *Jobs) settle(ctx context.Context, op string, a Attempt, p SettleParams) (Job, error) {
+// settle and settleOnce return the job with the attempt as it then stands.
+func (s *Jobs) settle(ctx context.Context, op string, a Attempt, p SettleParams) (Record, error) {
 	if err := s.mayTouch(ctx, op, a); err != nil {
-		return Job{}, err
+		return Record{}, err
 	}
 	p.ID, p.Clock = a.ID, s.clock
-	return settling(ctx, func(ctx context.Context) (Job, error) { return s.settleOnce(ctx, op, p) })
+	return settling(ctx, func(ctx context.Context) (Record, error) { return s.settleOnce(ctx, op, p) })
 }
 
-func (s *Jobs) settleOnce(ctx context.Context, op string, p SettleParams) (Job, error) {
+func (s *Jobs) settleOnce(ctx context.Context, op string, p SettleParams) (Record, error) {
 	for range rounds {
 		rec, applied, err := s.store.Settle(ctx, p)
 		if err != nil {
-			return Job{}, unavailable(op, err)
+			return Record{}, unavailable(op, err)
 		}
 		if applied {
-			return rec.Job, nil
+			return rec, nil
 		}
 		if rec, err = s.attemptRecord(ctx, op, p.ID); err != nil {
-			return Job{}, err
+			return Record{}, err
 		}
 		switch a := rec.Attempt; {
 		case a != nil && a.State == p.To:
-			return rec.Job, nil
+			return rec, nil
 		case a == nil || a.State.final():
-			return rec.Job, &Error{Op: op, Err: ErrAttemptEnded, Job: rec.Job, Attempt: a}
+			return rec, &Error{Op: op, Err: ErrAttemptEnded, Job: rec.Job, Attempt: a}
 		}
 	}
-	return Job{}, unavailable(op, errUndecided)
+	return Record{}, unavailable(op, errUndecided)
 }
 
 // Extend moves the deadline of a started attempt to d from now by the store's

@@ -40,6 +40,8 @@ var _ = register("purge",
 			for _, a := range losers {
 				_, err := h.jobs.Complete(h.ctx, a, []byte("the loser's"))
 				require.Equal(h, now, h.refusal(err, onejob.ErrLateResult).Job)
+				_, err = h.op.Confirm(h.ctx, a.ID, []byte("the loser's"), someone)
+				require.Equal(h, now, h.refusal(err, onejob.ErrCompleted).Job, "what was confirmed is one too many")
 				_, _, err = h.jobs.GetAttempt(h.ctx, a.ID)
 				require.ErrorIs(h, err, onejob.ErrNotFound)
 			}

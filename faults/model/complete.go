@@ -92,12 +92,15 @@ func (w *World) Confirm(id onejob.AttemptID, result []byte, d onejob.Decision) A
 		return invalid(op, field)
 	}
 	j, a := w.byAttempt(id)
-	if a == nil {
-		return notFound(op) // also one that a purge deleted: nothing is left to confirm
+	if j == nil || a == nil && j.purged == 0 {
+		return notFound(op)
 	}
-	before := a.decision
-	if a.canWin() {
-		a.decision = d // also where it loses: the word ends it
+	var before onejob.Decision
+	if a != nil {
+		before = a.decision
+		if a.canWin() {
+			a.decision = d // also where it loses: the word ends it
+		}
 	}
 	v, _, _, answer := w.swap(id, j.version, result, true)
 	switch v {

@@ -42,15 +42,8 @@ func (w *World) Do(in Intent, try onejob.Try, id onejob.JobID, own string, call 
 		return no
 	}
 	j, a := w.byAttempt(onejob.AttemptID(start.Attempt.ID))
-	began := w.viewAttempt(a)
 	call.Meddle(a.id)
 	answer := w.settleCall(op, j, a, call)
-	if answer.Is != "" && (w.state(a).Open() || a.stored == onejob.StateDetached || a.stored == onejob.StateFailed && call.Outcome == NoEffect) {
-		// The refusal of a call of one's own carries the attempt as it began,
-		// and the state that it has now.
-		began.State = string(w.state(a))
-		answer.ErrAttempt = began
-	}
 	answer.Calls = 1
 	if answer.Is != "" {
 		answer.Job = w.view(j)

@@ -115,9 +115,9 @@ func (g *grid) once(c *cell, name string, n uint64, gate chan struct{}) {
 		defer clean()
 		o, err = tr.run(context.Background(), g.quiet)
 	}
-	c.took += time.Since(begun)
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	c.took += time.Since(begun)
 	if err != nil {
 		g.failures++
 		tr.report(g.t, err)

@@ -142,7 +142,7 @@ func newHost(store onejob.Store, db *sql.DB, bind func(string) string, op *opera
 // The host's own rows. The table has no unique key, so that a row too many
 // shows.
 const (
-	createRows = `CREATE TABLE host (run text NOT NULL)`
+	createRows = `CREATE TABLE host (run text NOT NULL); CREATE INDEX host_run ON host (run)`
 	insertRow  = `INSERT INTO host (run) VALUES (?1)`
 	insertOnce = `INSERT INTO host (run) SELECT CAST(?1 AS text) WHERE NOT EXISTS (SELECT 1 FROM host WHERE run = ?1)`
 )

@@ -92,7 +92,9 @@ func dollar(query string) string   { return strings.ReplaceAll(query, "?", "$") 
 
 // waitFor asks until it is so, and gives up after a time that nothing takes.
 func waitFor(ctx context.Context, what string, so func() (bool, error)) error {
-	for end := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
+	pause := time.Millisecond
+	for end := time.Now().Add(patience); ; time.Sleep(pause) {
+		pause = min(2*pause, 20*time.Millisecond)
 		ok, err := so()
 		if err != nil || ok {
 			return err

@@ -14,14 +14,19 @@ import (
 // mean, and what is beyond most is cut off. Measured: 13 steps on average.
 const (
 	meanSteps = "14"
+	soakSteps = "10" // forty times as many of them, in an hour
 	mostSteps = 60
 )
 
 func TestMain(m *testing.M) {
 	flag.Parse()
 	given := map[string]bool{}
+	mean := meanSteps
+	if figures.Soak() {
+		mean = soakSteps
+	}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	for name, value := range map[string]string{"rapid.steps": meanSteps, "rapid.nofailfile": "true"} {
+	for name, value := range map[string]string{"rapid.steps": mean, "rapid.nofailfile": "true"} {
 		if !given[name] {
 			if err := flag.Set(name, value); err != nil {
 				panic(err)

@@ -20,7 +20,7 @@ func TestASynchronousStandbyForgetsNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	p := start(t)
 	all := newLedger()
-	rounds := figures.N(3, 20)
+	rounds := figures.N(3, 12)
 	for round := range rounds {
 		if round > 0 {
 			p.join(t)

@@ -76,6 +76,12 @@ type group struct {
 var groups []group
 
 func register(name string, cases ...testCase) bool {
+	for i := range groups {
+		if groups[i].name == name { // a second subtest of one name would get a number
+			groups[i].cases = append(groups[i].cases, cases...)
+			return true
+		}
+	}
 	groups = append(groups, group{name, cases})
 	return true
 }

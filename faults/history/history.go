@@ -6,6 +6,7 @@ package history
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"os"
 	"strconv"
 	"sync"
@@ -128,9 +129,13 @@ func (l *Log) Hear(id string, r Reply) {
 	l.write(line{Reply: &r})
 }
 
-// Read reads the operations of a log. The last line may be half a line.
+// Read reads the operations of a log. The last line may be half a line. A process
+// that was killed before it opened its log has done nothing.
 func Read(path string) ([]Operation, error) {
 	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

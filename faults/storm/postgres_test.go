@@ -33,7 +33,7 @@ func TestPostgresKeepsItsPromisesWhileEverythingDies(t *testing.T) {
 	proxy := faultproxy.New(t, cluster.DSN("postgres"))
 	cutter := newCutter(seed)
 	var sum rate
-	for epoch, total := 0, max(2, figures.N(4, 46)); epoch < total; epoch++ {
+	for epoch, total := 0, max(2, figures.N(3, 26)); epoch < total; epoch++ {
 		sum.add(stormPostgres(t, cluster, proxy, cutter, seed+uint64(epoch), epoch))
 	}
 	figures.Add(t, figures.Cuts, int(cutter.cuts.Load()))
@@ -70,7 +70,7 @@ func stormPostgres(t *testing.T, cluster *dbtest.Cluster, proxy *faultproxy.Prox
 	kills, crashes := 0, 0
 	stop := make(chan struct{})
 	proxy.Decide(cutter.decide)
-	every(stop, &chaos, 1700*time.Millisecond, seed, func(rng *rand.Rand) {
+	every(stop, &chaos, 1000*time.Millisecond, seed, func(rng *rand.Rand) {
 		from := time.Now()
 		if rng.IntN(6) == 0 {
 			require.NoError(t, cluster.KillChild(rng))

@@ -25,7 +25,7 @@ func TestSQLiteKeepsItsPromisesWhileEverythingDies(t *testing.T) {
 	t.Parallel()
 	seed := figures.Seed(t)
 	var sum rate
-	for epoch, total := 0, max(2, figures.N(4, 44)); epoch < total; epoch++ {
+	for epoch, total := 0, max(2, figures.N(3, 26)); epoch < total; epoch++ {
 		sum.add(stormSQLite(t, seed+uint64(epoch), epoch))
 	}
 	figures.Add(t, figures.RateSL, sum.perSecond())
@@ -51,7 +51,7 @@ func stormSQLite(t *testing.T, seed uint64, epoch int) rate {
 		seed++
 		return worker.Config{
 			Name: name, Store: "sqlite", Address: path, History: filepath.Join(dir, name), Texts: texts, Seed: seed,
-			Goroutines: 4, Began: began, KeyEvery: 25 * time.Millisecond, Window: 6, Skew: skew(), Hook: hook, CancelOne: 4,
+			Goroutines: 4, Began: began, KeyEvery: 25 * time.Millisecond, Window: 6, Skew: skew(), Hook: hook, CancelOne: 2,
 		}
 	})
 	var chaos sync.WaitGroup

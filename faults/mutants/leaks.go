@@ -1,0 +1,62 @@
+package mutants
+
+// leaks are mutants that show what must not be shown, or speak to the database
+// in the wrong way.
+var leaks = []Mutant{
+	{ID: "M17.1", What: "the error of bad params quotes them", Plants: []Plant{
+		lite(test("TestNoRefusalShowsASecret"), Edit{"canonical.go", `return invalid("Intent.Params", rule+" (at byte "+strconv.Itoa(p.pos)+")")`, `return invalid("Intent.Params", rule+" (in "+string(p.in)+")")`}),
+	}},
+	{ID: "M17.2", What: "the error of a statement shows the driver's text", Plants: []Plant{
+		pg(test("TestNoDatabaseErrorShowsASecret"), Edit{"errors_text.go", `return "SQLSTATE " + state + hint(state)`, `return "SQLSTATE " + state + hint(state) + ": " + err.Error()`}),
+	}},
+	{ID: "M17.3", What: "the error of a statement shows the server's detail", Plants: []Plant{
+		pg(test("TestNoDatabaseErrorShowsASecret"), Edit{"errors_text.go", `return "SQLSTATE " + state + hint(state)`, `return fmt.Sprintf("SQLSTATE %s%s: %+v", state, hint(state), errors.Unwrap(err))+fmt.Sprintf("%#v", err)`}),
+	}},
+	{ID: "X130", What: "the line of a late result holds the key", Plants: []Plant{
+		lite(test("TestNoRefusalShowsASecret"), Edit{"log.go", `slog.String("attempt", string(p.ID)),`, `slog.String("attempt", string(p.ID)), slog.String("key", rec.Job.Key),`}),
+	}},
+	{ID: "X131", What: "the line of a late result holds the result", Plants: []Plant{
+		lite(kit("order of return", "detached, returns second"), Edit{"log.go", `slog.Int("size", len(p.Result)),`, `slog.Int("size", len(p.Result)), slog.String("result", string(p.Result)),`}),
+	}},
+	{ID: "X132", What: "a printed job shows its owner", Plants: []Plant{
+		lite(test("TestNoValueShowsASecret"), Edit{"job.go", `slog.Int64("version", j.Version),`, `slog.Int64("version", j.Version), slog.String("owner", j.Owner),`}),
+	}},
+	{ID: "X133", What: "the evidence of a loser holds its result as the reason", Plants: []Plant{
+		lite(kit("order of return", "detached, returns second"), inSQLite("sqliteLose, job, own, now, by, reason, len(p.Result)", "sqliteLose, job, own, now, by, text(string(p.Result)), len(p.Result)")),
+	}},
+	{ID: "X134", What: "prepared statements are kept by the first bytes of their text", Plants: []Plant{
+		pg(kit("owners", "another owner's job is not there"), statementsByPrefix),
+		lite(kit("owners", "another owner's job is not there"), statementsByPrefix),
+	}},
+	{ID: "X135", What: "a store without prepared statements prepares", Plants: []Plant{
+		pg(test("TestUnpreparedParsesWithinTransactionsOnly"), Edit{"statements.go", "\tif c.unprepared {\n\t\treturn plainRunner{c}.query(ctx, constant, args...)\n\t}\n", ""},
+			Edit{"store_postgres_run.go", "if !s.sql.unprepared {", "if s.sql.db != nil {"}),
+	}},
+	{ID: "X136", What: "an unprepared statement is sent outside of a transaction", Plants: []Plant{
+		pg(test("TestUnpreparedParsesWithinTransactionsOnly"), Edit{"store_postgres_run.go", "if !s.sql.unprepared {", "if s.sql.db != nil {"}),
+	}},
+	{ID: "X137", What: "SQLite does not wait for the disk", Plants: []Plant{
+		lite(test("TestDoctorFindsNothingWhereAllIsWell"), Edit{"store_sqlite_open.go", `"synchronous = FULL"`, `"synchronous = NORMAL"`}),
+	}},
+	{ID: "X138", What: "a reader of SQLite keeps to the snapshot in which it first looked for a key", Plants: []Plant{
+		lite(kit("double click", "64 goroutines create one job"), inSQLite("\treturn s.find(ctx, s.reader, p)\n",
+			"\trec, err := s.find(ctx, s.reader, p)\n\tif err == nil && p.Key != \"\" {\n\t\tfirst, _ := s.sql.known.LoadOrStore(\"seen \"+p.Owner+p.Key, rec)\n\t\treturn first.(Record), nil\n\t}\n\treturn rec, err\n")),
+	}},
+	{ID: "X139", What: "a job and its attempts are read in two statements", Plants: []Plant{
+		pg(kit("read races", "a job and its attempts are of one instant"), readInTwo("pgRun(ctx, s, func(q runner) (Record, error) { return s.find(ctx, q, p) })", pgFile)),
+		lite(kit("read races", "a job and its attempts are of one instant"), readInTwo("s.find(ctx, s.reader, p)", sqliteFile)),
+	}},
+	{ID: "X141", What: "the words of a cause are taken for this call's own", Plants: []Plant{
+		lite(kit("the whole way", "the call's own refusal"), Edit{"errors.go", "errs = append(errs, foreignError{e.Cause})", "errs = append(errs, e.Cause)"}),
+	}},
+}
+
+var statementsByPrefix = Edit{"statements.go",
+	"func (c *statements) get(constant string) *statement {\n\tif st, ok := c.known.Load(constant); ok {\n\t\treturn st.(*statement)\n\t}\n\tst, _ := c.known.LoadOrStore(constant,",
+	"func (c *statements) get(constant string) *statement {\n\tkey := constant[:min(len(constant), 60)]\n\tif st, ok := c.known.Load(key); ok {\n\t\treturn st.(*statement)\n\t}\n\tst, _ := c.known.LoadOrStore(key,"}
+
+// readInTwo reads the attempts after the job.
+func readInTwo(read, file string) Edit {
+	return Edit{file, "\treturn " + read + "\n}\n\n// FindTx implements",
+		"\trec, err := " + read + "\n\tif err == nil && p.All {\n\t\tlater, err := " + read + "\n\t\trec.Attempts = later.Attempts\n\t\treturn rec, err\n\t}\n\treturn rec, err\n}\n\n// FindTx implements"}
+}

@@ -19,7 +19,7 @@ soak:
 # Plants each known mistake in a copy of the tree and looks whether a test fails.
 mutants:
 	./scripts/ensure-tools
-	go run ./internal/dbtest/withpostgres go -C faults run ./cmd/mutants
+	go -C faults run ./cmd/mutants
 
 # What CI runs.
 check:

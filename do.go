@@ -92,8 +92,11 @@ func (s *Jobs) doFail(ctx context.Context, op string, started Job, a Attempt, ca
 	switch {
 	case err == nil:
 		a = standing(rec, a)
-		if proven {
+		switch {
+		case proven:
 			refusal.Err = ErrFailed
+		case a.State.final(): // a detached one, that somebody has ended since
+			refusal.Err = ErrAttemptEnded
 		}
 	case errors.As(err, &e) && e.Err == ErrAttemptEnded:
 		refusal.Err, refusal.Attempt = ErrAttemptEnded, e.Attempt
@@ -141,6 +144,9 @@ func (s *Jobs) doComplete(ctx, actx context.Context, op string, started Job, a A
 			return now.Job, nil // by its successor, meanwhile
 		case uerr == nil:
 			job, a = now.Job, standing(now, a)
+			if a.State.final() { // a detached one, that somebody has ended since
+				return job, &Error{Op: op, Err: ErrAttemptEnded, Job: job, Attempt: &a, Cause: err}
+			}
 		case errors.As(uerr, &e) && e.Err == ErrAttemptEnded:
 			return now.Job, &Error{Op: op, Err: ErrAttemptEnded, Job: now.Job, Attempt: e.Attempt, Cause: err}
 		}

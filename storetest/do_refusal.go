@@ -39,4 +39,38 @@ var _ = register("the whole way",
 			}
 		},
 	},
+	testCase{
+		name: "an attempt that is ended behind its own doubt",
+		why:  "a store may write the doubt of a detached attempt and read it a moment later; what somebody decided in between is no doubt any more",
+		run: func(h *harness) {
+			store := &meddled{Store: h.store}
+			store.meddle = func(id onejob.AttemptID) {
+				_, err := h.op.CancelAttempt(h.ctx, id, someone)
+				require.NoError(h, err)
+			}
+			_, err := onejob.New(store, nil).Do(h.ctx, intent("k"), try("primary"), func(_ context.Context, _ onejob.Job, a onejob.Attempt) ([]byte, error) {
+				_, err := h.op.DetachAttempt(h.ctx, a.ID, someone)
+				require.NoError(h, err)
+				return nil, errors.New("connection lost")
+			})
+			require.Equal(h, onejob.StateCanceled, h.refusal(err, onejob.ErrAttemptEnded).Attempt.State)
+		},
+	},
 )
+
+// meddled is a store in which somebody is quick: between a Settle and the look
+// at what it left.
+type meddled struct {
+	onejob.Store
+	meddle func(onejob.AttemptID)
+}
+
+func (s *meddled) Settle(ctx context.Context, p onejob.SettleParams) (onejob.Record, bool, error) {
+	_, applied, err := s.Store.Settle(ctx, p)
+	if err != nil || !applied {
+		return onejob.Record{}, applied, err
+	}
+	s.meddle(p.ID)
+	rec, err := s.Find(ctx, onejob.FindParams{Attempt: p.ID, AnyOwner: true, Clock: p.Clock})
+	return rec, true, err
+}

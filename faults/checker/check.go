@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -23,6 +24,36 @@ type Run struct {
 	Histories []string
 	Texts     []string // files that must hold no secret
 	Hook      bool     // the table effects has a row for each completed job
+	Skewed    bool     // the clock that counts was wrong: deadlines came and went
+	More      []h.Operation
+	Schedule  []Event // what was done to the processes, and when
+}
+
+// Event is something that was done to a process or a connection.
+type Event struct {
+	At   int64
+	What string
+}
+
+// Lost returns the operations of unknown fate, one for each that was repeated.
+func Lost(histories []string) ([]h.Call, error) {
+	var lost []h.Call
+	seen := map[h.Call]bool{}
+	for _, path := range histories {
+		ops, err := h.Read(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, op := range ops {
+			same := op.Call
+			same.ID, same.At = "", 0
+			if (op.Reply == nil || op.Reply.Code == h.Unknown) && !seen[same] {
+				seen[same] = true
+				lost = append(lost, op.Call)
+			}
+		}
+	}
+	return lost, nil
 }
 
 // Verdict is what was found.
@@ -33,11 +64,12 @@ type Verdict struct {
 	Keys       int
 	Violations []string
 	Undecided  int // jobs whose history was too long to decide
+	run        Run
 }
 
 // Check reads everything and checks it.
 func Check(ctx context.Context, run Run) (Verdict, error) {
-	var v Verdict
+	v := Verdict{run: run}
 	byKey := map[string][]h.Operation{}
 	for _, path := range run.Histories {
 		ops, err := h.Read(path)
@@ -55,6 +87,9 @@ func Check(ctx context.Context, run Run) (Verdict, error) {
 			}
 		}
 	}
+	for _, op := range run.More {
+		byKey[op.Key] = append(byKey[op.Key], op)
+	}
 	v.Keys = len(byKey)
 	rows, err := read(run.DB, run.Store)
 	if err != nil {
@@ -62,12 +97,11 @@ func Check(ctx context.Context, run Run) (Verdict, error) {
 	}
 	for key := range rows {
 		if byKey[key] == nil {
-			v.violate("I12: a job that nobody asked for", key, nil)
+			v.violate("a job that nobody asked for", key, nil)
 		}
 	}
-	judged := judge(byKey, rows)
-	v.Violations, v.Undecided = append(v.Violations, judged.Violations...), judged.Undecided
-	found, err := scan(ctx, run.DB, run.Store)
+	v.judge(byKey, rows)
+	found, err := Secrets(ctx, run.DB, Tables(run.Store))
 	if err != nil {
 		return v, err
 	}
@@ -84,11 +118,9 @@ func Check(ctx context.Context, run Run) (Verdict, error) {
 }
 
 // judge compares what callers were told with the rows, by key.
-func judge(byKey map[string][]h.Operation, rows map[string]*row) Verdict {
-	var v Verdict
+func (v *Verdict) judge(byKey map[string][]h.Operation, rows map[string]*row) {
 	v.facts(byKey, rows)
 	v.linearizable(byKey, rows)
-	return v
 }
 
 // violate notes a violation with the history of its job.
@@ -99,6 +131,15 @@ func (v *Verdict) violate(what, key string, ops []h.Operation) {
 		call, _ := json.Marshal(op.Call)
 		reply, _ := json.Marshal(op.Reply)
 		fmt.Fprintf(&b, "\n  %s → %s", call, reply)
+	}
+	if len(ops) > 0 {
+		const around = int64(2 * time.Second)
+		b.WriteString("\n  what was done meanwhile:")
+		for _, e := range v.run.Schedule {
+			if e.At > ops[0].At-around && e.At < ops[len(ops)-1].At+around {
+				fmt.Fprintf(&b, "\n  %d %s", e.At, e.What)
+			}
+		}
 	}
 	v.Violations = append(v.Violations, b.String())
 }
@@ -111,7 +152,7 @@ func (v *Verdict) facts(byKey map[string][]h.Operation, rows map[string]*row) {
 		sawUnknown := map[string]int64{} // attempt → when it was first told to be unknown
 		short := map[string]bool{}
 		for _, op := range ops {
-			if op.Short {
+			if op.Short && v.run.Skewed {
 				short[own(op.Attempt)] = true
 			}
 			if p := op.Reply; p != nil && p.AState == unknown {
@@ -123,6 +164,10 @@ func (v *Verdict) facts(byKey map[string][]h.Operation, rows map[string]*row) {
 		for _, op := range ops {
 			p := op.Reply
 			switch {
+			case p != nil && p.Code == h.Wrong:
+				v.violate("an error that nobody must see: "+p.Error, key, ops)
+			case p != nil && p.Code == h.Refused && !v.run.Hook:
+				v.violate("a refusal of OnComplete, where there is none", key, ops)
 			case p == nil || p.Job == "":
 			case r == nil:
 				v.violate("I10: acknowledged and gone", key, ops)
@@ -142,10 +187,13 @@ func (v *Verdict) facts(byKey map[string][]h.Operation, rows map[string]*row) {
 func own(id string) string { return id[strings.LastIndexByte(id, '-')+1:] }
 
 // linearizable asks Porcupine about each job (I3, I5, I6, I7, I10, I11, I13, I15).
+// A machine that is busy may need longer than the first limit: what is undecided
+// then has another, by itself.
 func (v *Verdict) linearizable(byKey map[string][]h.Operation, rows map[string]*row) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	free := make(chan struct{}, 2)
+	undecided := map[string][]h.Operation{}
 	for key, ops := range byKey {
 		all.Go(func() {
 			free <- struct{}{}
@@ -156,14 +204,26 @@ func (v *Verdict) linearizable(byKey map[string][]h.Operation, rows map[string]*
 			defer mu.Unlock()
 			switch result {
 			case porcupine.Illegal:
-				slices.SortFunc(ops, func(a, b h.Operation) int { return int(a.At - b.At) })
-				v.violate("I15: no order of these explains the replies: "+explain(operations(ops))+"\nall of them", key, ops)
+				v.unexplained(key, ops)
 			case porcupine.Unknown:
-				v.Undecided++
+				undecided[key] = ops
 			}
 		})
 	}
 	all.Wait()
+	for key, ops := range undecided {
+		switch porcupine.CheckOperationsTimeout(model, operations(ops), 3*time.Minute) {
+		case porcupine.Illegal:
+			v.unexplained(key, ops)
+		case porcupine.Unknown:
+			v.Undecided++
+		}
+	}
+}
+
+func (v *Verdict) unexplained(key string, ops []h.Operation) {
+	slices.SortFunc(ops, func(a, b h.Operation) int { return cmp.Compare(a.At, b.At) })
+	v.violate("I15: no order of these explains the replies: "+explain(operations(ops))+"\nall of them", key, ops)
 }
 
 // texts looks for secrets in log lines and errors.
@@ -191,25 +251,26 @@ func (v *Verdict) effects(db *sql.DB, rows map[string]*row) error {
 		return err
 	}
 	defer found.Close()
-	winners := map[string]string{}
+	winners, seen := map[string]string{}, map[string]int{}
 	for _, r := range rows {
 		if r.winner != "" {
 			winners[r.id] = r.winner
 		}
 	}
-	n := 0
 	for found.Next() {
 		var job, attempt string
 		if err := found.Scan(&job, &attempt); err != nil {
 			return err
 		}
-		n++
+		seen[job]++
 		if winners[job] != attempt {
 			v.violate("I5: the host's row is of no winner", job+" "+attempt, nil)
 		}
 	}
-	if n != len(winners) {
-		v.violate(fmt.Sprintf("I5: %d rows of the host for %d completed jobs", n, len(winners)), "", nil)
+	for job := range winners {
+		if seen[job] != 1 {
+			v.violate(fmt.Sprintf("I5: %d rows of the host for a completed job", seen[job]), job, nil)
+		}
 	}
 	return found.Err()
 }

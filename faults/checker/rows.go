@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,12 +72,17 @@ var canaries = map[string]string{
 	"RESULT-": "jobs.result", "PARAMS-": "jobs.params", "KEY-": "jobs.key", "OWNER-": "jobs.owner",
 }
 
-// scan looks through every column of every table for a canary that is out of its
-// cage. A loser's result has none: the results that may be there are checked
-// against the winner's digest elsewhere.
-func scan(ctx context.Context, db *sql.DB, store string) (found []string, err error) {
-	for _, table := range []string{"jobs", "attempts"} {
-		rows, err := db.QueryContext(ctx, "SELECT * FROM "+Tables(store)+table)
+// Secrets looks through every column of every table for a canary that is out of
+// its cage, as it is or in hex. tables is what stands before a table's name. A
+// loser's result has no cage: the results that may be there are compared with
+// the winner's digest elsewhere.
+func Secrets(ctx context.Context, db *sql.DB, tables string) (found []string, err error) {
+	names, err := tablesOf(ctx, db, tables)
+	if err != nil {
+		return nil, err
+	}
+	for _, table := range names {
+		rows, err := db.QueryContext(ctx, "SELECT * FROM "+tables+table)
 		if err != nil {
 			return nil, err
 		}
@@ -94,18 +100,8 @@ func scan(ctx context.Context, db *sql.DB, store string) (found []string, err er
 				return nil, err
 			}
 			for i, v := range values {
-				text := ""
-				switch v := v.(type) {
-				case []byte:
-					text = string(v)
-				case string:
-					text = v
-				}
-				for canary, column := range canaries {
-					// The key is part of the params.
-					if column != table+"."+columns[i] && strings.Contains(text, canary) && (canary != "KEY-" || columns[i] != "params") {
-						found = append(found, fmt.Sprintf("%s in %s.%s: %q", canary, table, columns[i], text))
-					}
+				for _, canary := range escaped(table+"."+columns[i], v) {
+					found = append(found, fmt.Sprintf("%s in %s.%s: %q", canary, table, columns[i], v))
 				}
 			}
 		}
@@ -116,12 +112,57 @@ func scan(ctx context.Context, db *sql.DB, store string) (found []string, err er
 	return found, nil
 }
 
+// escaped returns the canaries that are in a value and may not be in its column.
+func escaped(column string, v any) (found []string) {
+	text := ""
+	switch v := v.(type) {
+	case []byte:
+		text = string(v)
+	case string:
+		text = v
+	}
+	for canary, cage := range canaries {
+		caged := column == cage || canary == "KEY-" && column == "jobs.params" // which quote it
+		if !caged && (strings.Contains(text, canary) || strings.Contains(strings.ToLower(text), hex.EncodeToString([]byte(canary)))) {
+			found = append(found, canary)
+		}
+	}
+	return found
+}
+
+// tablesOf asks the catalog, for a table that nobody thought of.
+func tablesOf(ctx context.Context, db *sql.DB, tables string) (names []string, err error) {
+	query := "SELECT table_name FROM information_schema.tables WHERE table_schema || '.' = $1"
+	if strings.HasSuffix(tables, "_") {
+		query = "SELECT substr(name, length($1) + 1) FROM sqlite_schema WHERE type = 'table' AND substr(name, 1, length($1)) = $1"
+	}
+	rows, err := db.QueryContext(ctx, query, tables)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	if err == nil && len(names) < 3 {
+		err = fmt.Errorf("checker: too few tables to be all of them: %q", names)
+	}
+	return names, errors.Join(err, rows.Err())
+}
+
 // final turns a row into two operations that end a history: what anybody who
 // asks now must be told, and how each attempt stands.
 func final(key string, r *row, at int64) []h.Operation {
 	read := h.Reply{At: at + 1, Code: h.NotFound}
 	if r != nil {
 		read = h.Reply{At: at + 1, Code: h.OK, Job: r.id, State: r.state, Version: r.version, Winner: r.winner, Digest: r.digest}
+		if r.state == completed {
+			read.Attempt = r.winner
+		}
 		for id, state := range r.attempts {
 			if r.state != completed && (state == started || state == unknown) {
 				read.Attempt, read.AState = id, state

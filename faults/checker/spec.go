@@ -63,11 +63,36 @@ func (a *attempt) told(state string) bool {
 	return a.state == state || a.short && a.state == started && state == unknown
 }
 
+// shows reports whether the job in a reply is the job as it is.
+func (j *job) shows(r *h.Reply) bool {
+	return r.Job == j.id && r.State == j.state && r.Version == j.version() &&
+		(j.state != completed || r.Winner == j.winner && r.Digest == j.digest)
+}
+
+// version rises by one with each change of the job's row, of which there is one.
+func (j *job) version() int64 {
+	if j.state == open {
+		return 1
+	}
+	return 2
+}
+
+// shownLater is shows for a job that may have been read a moment after the
+// change that the reply tells of: it may be over by then. That it is over with
+// the right winner is looked at elsewhere.
+func (j *job) shownLater(r *h.Reply) bool {
+	later := *j
+	if j.state == open && r.State != open {
+		later.state, later.winner, later.digest = r.State, r.Winner, r.Digest
+	}
+	return later.shows(r)
+}
+
 // step applies a call to a job and reports whether the reply fits. A call
 // without a reply takes what effect it can.
 func step(j job, c h.Call, r *h.Reply) (bool, job) {
-	heard := func(ok bool) bool { return r == nil || ok && (r.Job == "" || r.Job == j.id) }
-	code := func(codes ...string) bool { return r == nil || slices.Contains(codes, r.Code) && heard(true) }
+	// code: the reply is one of these, and shows the job.
+	code := func(codes ...string) bool { return r == nil || slices.Contains(codes, r.Code) && j.shows(r) }
 	switch c.Op {
 	case "Create", "Start":
 		made := j.id == ""
@@ -78,78 +103,99 @@ func step(j job, c h.Call, r *h.Reply) (bool, job) {
 		case j.input != c.Input:
 			return code(h.Conflict), j
 		case c.Op == "Start":
-			return begin(j, c, r, code)
-		case r != nil && made && r.Code == h.OK:
-			return false, j // it was made by this call, which must be told so
-		case r != nil && !made && r.Code == h.Created:
-			return j.id == c.Mint && heard(true), j // its driver sent it twice
+			return begin(j, c, r)
+		case made || r != nil && r.Code == h.Created: // which its driver may have sent twice
+			return code(h.Created) && j.id == c.Mint && j.showsAttempt(r), j
 		}
-		return code(h.OK, h.Created), j
+		return code(h.OK) && j.showsAttempt(r), j
 	case "BeginAttempt":
-		return begin(j, c, r, code)
+		return begin(j, c, r)
 	case "Get":
-		return get(j, r), j
+		if j.id == "" {
+			return r == nil || r.Code == h.NotFound, j
+		}
+		return code(h.OK) && j.showsAttempt(r), j
 	case "List":
 		return list(j, r), j
 	case "CancelJob":
-		switch j.state {
-		case "":
-			return code(h.NotFound), j
-		case completed:
-			return code(h.Complete) && (r == nil || r.Winner == j.winner), j
+		if j.state == completed {
+			return code(h.Complete), j
 		}
 		j.state = canceled
 		return code(h.OK), j
 	}
 	a := j.find(c.Attempt)
 	if a == nil {
-		return code(h.NotFound, h.Ended, h.Late), j
+		return r == nil || r.Code == h.NotFound, j
 	}
 	switch c.Op {
 	case "Complete", "Confirm":
-		return complete(j, a.id, c, r, code)
+		return complete(j, a.id, c, r)
 	case "Fail":
 		if c.Proof {
-			return settle(j, a.id, failed, r, code)
+			return settle(j, a.id, failed, r)
 		}
-		return settle(j, a.id, unknown, r, code)
+		return settle(j, a.id, unknown, r)
 	case "MarkUnknown":
-		return settle(j, a.id, unknown, r, code)
+		return settle(j, a.id, unknown, r)
 	case "Refute":
-		return settle(j, a.id, failed, r, code)
+		return settle(j, a.id, failed, r)
 	case "CancelAttempt":
-		return settle(j, a.id, canceled, r, code)
+		return settle(j, a.id, canceled, r)
 	case "DetachAttempt":
-		return settle(j, a.id, detached, r, code)
+		return settle(j, a.id, detached, r)
 	}
 	panic("checker: no such operation: " + c.Op)
 }
 
-func begin(j job, c h.Call, r *h.Reply, code func(...string) bool) (bool, job) {
-	if j.id == "" {
-		return code(h.NotFound), j
+// showsAttempt reports whether the attempt in the reply is the one that a reader
+// of the job is shown: the open one, or the winner.
+func (j *job) showsAttempt(r *h.Reply) bool {
+	if r == nil {
+		return true
 	}
+	if j.state == completed {
+		return r.Attempt == j.winner
+	}
+	blocker := j.open()
+	if blocker == nil {
+		return r.Attempt == ""
+	}
+	return r.Attempt == blocker.id && blocker.told(r.AState)
+}
+
+func begin(j job, c h.Call, r *h.Reply) (bool, job) {
+	code := func(codes ...string) bool { return r == nil || slices.Contains(codes, r.Code) && j.shows(r) }
 	own := func(a *attempt) bool { return r == nil || r.Attempt == a.id && a.told(r.AState) }
 	id := c.Attempt
 	if c.Op == "Start" && len(id) > 36 && id[:36] != j.id {
 		id = j.id + id[36:] // another caller's job holds the key
 	}
+	begun := func(a *attempt) bool {
+		if r != nil && r.Code == h.OK && c.Op == "BeginAttempt" {
+			return r.Job == j.id && own(a) // it returns an attempt, and no job
+		}
+		if a.short && a.state == started {
+			return code(h.OK, h.InDoubt) && own(a)
+		}
+		return code(h.OK) && own(a)
+	}
 	if a := j.find(id); a != nil {
-		switch {
-		case a.state == started && a.short:
-			return code(h.OK, h.InDoubt) && own(a), j
-		case a.state == started:
-			return code(h.OK) && own(a), j
-		case a.state == unknown:
+		switch a.state {
+		case started:
+			return begun(a), j
+		case unknown:
 			return code(h.InDoubt) && own(a), j
 		}
 		return code(h.Ended) && own(a), j
 	}
 	switch blocker := j.open(); {
+	case j.id == "":
+		return r == nil || r.Code == h.NotFound, j
 	case j.state == canceled:
 		return code(h.Canceled), j
 	case j.state == completed:
-		return code(h.Complete) && (r == nil || r.Winner == j.winner), j
+		return code(h.Complete), j
 	case blocker != nil:
 		return code(h.Open) && own(blocker), j
 	case j.n == MaxAttempts:
@@ -157,65 +203,40 @@ func begin(j job, c h.Call, r *h.Reply, code func(...string) bool) (bool, job) {
 	}
 	j.attempts[j.n] = attempt{id, started, c.Short}
 	j.n++
-	return code(h.OK) && own(&j.attempts[j.n-1]), j
+	return begun(&j.attempts[j.n-1]), j
 }
 
-func complete(j job, id string, c h.Call, r *h.Reply, code func(...string) bool) (bool, job) {
+func complete(j job, id string, c h.Call, r *h.Reply) (bool, job) {
+	code := func(want string) bool { return r == nil || r.Code == want && j.shows(r) }
 	a := j.find(id)
-	won := func() bool {
-		return code(h.OK) && (r == nil || r.Winner == j.winner && r.Digest == j.digest)
-	}
 	switch {
 	case j.winner == id && j.digest == c.Digest:
-		return won(), j
+		return code(h.OK), j
 	case j.winner == id:
 		return code(h.Mismatch), j
+	case j.state == open && a.live() && r != nil && r.Code == h.Refused:
+		return true, j // the host's own rows could not be written, so nothing was
 	case j.state == open && a.live():
 		j.state, j.winner, j.digest, a.state = completed, id, c.Digest, succeeded
-		return won(), j
+		return r == nil || r.Code == h.OK && j.shows(r), j
 	case a.live():
 		a.state = late
 	}
-	return code(h.Late, h.Ended, h.Complete, h.Canceled), j
+	if c.Op == "Complete" {
+		return code(h.Late), j
+	}
+	return code(map[string]string{completed: h.Complete, canceled: h.Canceled, open: h.Ended}[j.state]), j
 }
 
-func settle(j job, id, to string, r *h.Reply, code func(...string) bool) (bool, job) {
+func settle(j job, id, to string, r *h.Reply) (bool, job) {
 	a := j.find(id)
-	switch {
-	case !a.live():
-		if a.state == to {
-			return code(h.OK), j
-		}
-		return code(h.Ended, h.Complete) && (r == nil || r.AState == "" || r.AState == a.state), j
-	case to == unknown && a.state == detached: // it stays so
-	default:
-		a.state = to
+	if !a.live() && a.state != to {
+		return r == nil || r.Code == h.Ended && j.shows(r) && r.Attempt == id && r.AState == a.state, j
 	}
-	return code(h.OK), j
-}
-
-func get(j job, r *h.Reply) bool {
-	if r == nil {
-		return true
+	if a.live() && (to != unknown || a.state != detached) {
+		a.state = to // a detached one stays so when it is in doubt
 	}
-	if j.id == "" {
-		return r.Code == h.NotFound
-	}
-	version := int64(1)
-	if j.state != open {
-		version = 2
-	}
-	if r.Code != h.OK || r.Job != j.id || r.State != j.state || r.Version != version {
-		return false
-	}
-	if j.state == completed {
-		return r.Winner == j.winner && r.Digest == j.digest
-	}
-	blocker := j.open()
-	if blocker == nil {
-		return r.Attempt == ""
-	}
-	return r.Attempt == blocker.id && blocker.told(r.AState)
+	return r == nil || r.Code == h.OK && j.shownLater(r), j
 }
 
 // list compares all attempts, as the rows have them.
@@ -252,7 +273,7 @@ func operations(ops []h.Operation) []porcupine.Operation {
 		o := porcupine.Operation{Input: op.Call, Call: op.At, Output: op.Reply, Return: math.MaxInt64}
 		if op.Reply != nil && op.Reply.Code != h.Unknown {
 			o.Return = op.Reply.At
-			if op.Reply.Code == h.Ended || op.Reply.Code == h.InDoubt {
+			if slices.Contains([]string{h.Ended, h.InDoubt, h.Late, h.Canceled, h.Complete}, op.Reply.Code) {
 				// Its first sending may have taken effect, and its second, by the driver or
 				// by the library, have seen what others did to that.
 				out = append(out, porcupine.Operation{Input: op.Call, Output: (*h.Reply)(nil), Call: o.Call, Return: o.Return})

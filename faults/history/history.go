@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"sync"
@@ -25,6 +26,7 @@ type Call struct {
 	Mint    string `json:"mint,omitempty"`    // the job ID it would make
 	Attempt string `json:"attempt,omitempty"` // the attempt it names or would begin
 	Digest  string `json:"digest,omitempty"`  // of the result it brings
+	Result  string `json:"result,omitempty"`  // the result, so that it can be brought again
 	Proof   bool   `json:"proof,omitempty"`   // of Fail
 	Short   bool   `json:"short,omitempty"`   // the attempt's deadline may pass in the run
 }
@@ -62,7 +64,8 @@ const (
 	TooMany  = "too many"
 	NotFound = "not found"
 	Unknown  = "unavailable" // nobody knows
-	NotSent  = "invalid"     // refused before any round trip
+	Refused  = "refused"     // by OnComplete: the host's own rows could not be written
+	Wrong    = "wrong"       // an error that the operation must not have
 )
 
 // Operation is a call with its reply, nil if none was heard.
@@ -142,19 +145,27 @@ func Read(path string) ([]Operation, error) {
 	defer f.Close()
 	var ops []Operation
 	place := map[string]int{}
+	var half error
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
+		if half != nil {
+			return nil, fmt.Errorf("history: a line in the middle of %s: %w", path, half)
+		}
 		var v line
-		if json.Unmarshal(lines.Bytes(), &v) != nil {
-			break
+		if half = json.Unmarshal(lines.Bytes(), &v); half != nil {
+			continue
 		}
 		if v.Call != nil {
 			place[v.Call.ID] = len(ops)
 			ops = append(ops, Operation{Call: *v.Call})
-		} else if i, ok := place[v.Reply.ID]; ok {
-			ops[i].Reply = v.Reply
+			continue
 		}
+		i, asked := place[v.Reply.ID]
+		if !asked {
+			return nil, fmt.Errorf("history: a reply to nothing in %s: %s", path, v.Reply.ID)
+		}
+		ops[i].Reply = v.Reply
 	}
 	return ops, lines.Err()
 }

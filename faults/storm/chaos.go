@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/onejob-go/onejob/faults/checker"
+	"github.com/onejob-go/onejob/faults/history"
 	"github.com/onejob-go/onejob/faults/worker"
 )
 
@@ -28,15 +30,30 @@ type crew struct {
 	paused int
 	files  []string // their histories
 	rng    *rand.Rand
+	*schedule
 }
 
 type member struct {
+	name  string
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
+	ended chan error
 }
 
-func newCrew(t testing.TB, size int, seed uint64, config func(name string) worker.Config) *crew {
-	c := &crew{t: t, config: config, rng: rand.New(rand.NewPCG(seed, 99))}
+// schedule is what was done, and when.
+type schedule struct {
+	mu     sync.Mutex
+	events []checker.Event
+}
+
+func (s *schedule) note(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events = append(s.events, checker.Event{At: history.Now(), What: fmt.Sprintf(format, args...)})
+}
+
+func newCrew(t testing.TB, size int, seed uint64, log *schedule, config func(name string) worker.Config) *crew {
+	c := &crew{t: t, config: config, schedule: log, rng: rand.New(rand.NewPCG(seed, 99))}
 	for range size {
 		c.all = append(c.all, c.hire())
 	}
@@ -50,19 +67,28 @@ func (c *crew) hire() *member {
 	require.NoError(c.t, err)
 	require.NoError(c.t, cmd.Start())
 	c.files = append(c.files, config.History)
-	return &member{cmd, stdin}
+	m := &member{config.Name, cmd, stdin, make(chan error, 1)}
+	go func() { m.ended <- cmd.Wait() }()
+	return m
 }
 
-// kill ends one worker in the middle of whatever it does.
+// kill ends one worker in the middle of whatever it does. One that is dead
+// already has failed, and nobody must take that for a kill.
 func (c *crew) kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := c.rng.IntN(len(c.all))
 	m := c.all[n]
-	_ = m.cmd.Process.Kill()
-	_ = m.cmd.Wait()
+	select {
+	case err := <-m.ended:
+		c.t.Errorf("worker %s ended by itself, see its lines above: %v", m.name, err)
+	default:
+		_ = m.cmd.Process.Kill()
+		<-m.ended
+		c.killed++
+		c.note("killed worker %s", m.name)
+	}
 	m.stdin.Close()
-	c.killed++
 	c.all[n] = c.hire()
 }
 
@@ -73,18 +99,19 @@ func (c *crew) pause(d time.Duration) {
 	m := c.all[c.rng.IntN(len(c.all))]
 	_ = m.cmd.Process.Signal(syscall.SIGSTOP)
 	c.paused++
+	c.note("stopped worker %s for %v", m.name, d)
 	c.mu.Unlock()
 	time.Sleep(d)
 	_ = m.cmd.Process.Signal(syscall.SIGCONT) // killed meanwhile: no matter
 }
 
-// dismiss lets all workers finish what they do.
+// dismiss lets all workers finish what they do, and look for leaks.
 func (c *crew) dismiss() {
 	for _, m := range c.all {
 		m.stdin.Close()
 	}
 	for _, m := range c.all {
-		require.NoError(c.t, m.cmd.Wait(), "a worker failed: see its lines above")
+		require.NoError(c.t, <-m.ended, "worker %s failed: see its lines above", m.name)
 	}
 }
 

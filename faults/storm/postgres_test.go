@@ -42,11 +42,11 @@ func TestPostgresKeepsItsPromisesWhileEverythingDies(t *testing.T) {
 
 func stormPostgres(t *testing.T, cluster *dbtest.Cluster, proxy *faultproxy.Proxy, cutter *cutter, seed uint64, epoch int) rate {
 	ctx := context.Background()
-	admin, err := sql.Open("postgres", cluster.DSN("postgres"))
+	admin, err := sql.Open("postgres", cluster.DSN("postgres")+"&application_name=admin")
 	require.NoError(t, err)
 	defer admin.Close()
 	for _, statement := range []string{
-		"DROP SCHEMA IF EXISTS onejob CASCADE", "DROP TABLE IF EXISTS effects", "CREATE TABLE effects (job text PRIMARY KEY, attempt text)",
+		"DROP SCHEMA IF EXISTS onejob CASCADE", "DROP TABLE IF EXISTS effects", "CREATE TABLE effects (job text, attempt text)",
 	} {
 		_, err = admin.Exec(statement)
 		require.NoError(t, err)
@@ -58,28 +58,38 @@ func stormPostgres(t *testing.T, cluster *dbtest.Cluster, proxy *faultproxy.Prox
 	dir := t.TempDir()
 	texts, hook := filepath.Join(dir, "texts"), epoch%2 == 1
 	began := history.Now()
-	workers := newCrew(t, 4, seed, func(name string) worker.Config {
+	var log schedule
+	workers := newCrew(t, 4, seed, &log, func(name string) worker.Config {
 		seed++
 		return worker.Config{
 			Name: name, Store: "postgres", Address: proxy.DSN, History: filepath.Join(dir, name), Texts: texts, Seed: seed,
-			Goroutines: 4, Began: began, KeyEvery: 50 * time.Millisecond, Window: 6, Skew: skew(), Silence: time.Second, Hook: hook, CancelOne: 15,
+			Goroutines: 4, Began: began, KeyEvery: 120 * time.Millisecond, Window: 6, Skew: skew(), Silence: time.Second, Hook: hook, CancelOne: 15,
 		}
 	})
 	var chaos sync.WaitGroup
 	var down time.Duration
 	kills, crashes := 0, 0
 	stop := make(chan struct{})
-	proxy.Decide(cutter.decide)
+	proxy.Decide(func(at faultproxy.Point) faultproxy.Fault {
+		f := cutter.decide(at)
+		if f.Do != faultproxy.Forward {
+			log.note("cut: point %d, action %d", f.At, f.Do)
+		}
+		return f
+	})
 	every(stop, &chaos, 1000*time.Millisecond, seed, func(rng *rand.Rand) {
 		from := time.Now()
 		if rng.IntN(6) == 0 {
+			log.note("killing a process of the server")
 			require.NoError(t, cluster.KillChild(rng))
 			crashes++
 		} else {
+			log.note("killing the server")
 			require.NoError(t, cluster.Kill())
 			require.NoError(t, cluster.Boot())
 			kills++
 		}
+		log.note("the server is up")
 		down += time.Since(from)
 	})
 	every(stop, &chaos, 1100*time.Millisecond, seed, func(*rand.Rand) { workers.kill() })
@@ -96,8 +106,11 @@ func stormPostgres(t *testing.T, cluster *dbtest.Cluster, proxy *faultproxy.Prox
 
 	t.Logf("%d kills of the server, %d of one of its processes, %v down", kills, crashes, down)
 
+	noSessions(t, admin)
+	more := askAgain(t, admin, store, workers.files, hook, "onejob.")
 	verdict, err := checker.Check(ctx, checker.Run{
 		Store: "postgres", DB: admin, Histories: workers.files, Texts: []string{texts}, Hook: hook,
+		More: more, Schedule: log.events,
 	})
 	require.NoError(t, err)
 	report(t, verdict)
@@ -106,10 +119,10 @@ func stormPostgres(t *testing.T, cluster *dbtest.Cluster, proxy *faultproxy.Prox
 	figures.Add(t, figures.ServerKills, kills)
 	figures.Add(t, figures.ClientKills, workers.killed)
 	figures.Add(t, figures.Stops, workers.paused)
-	return rate{verdict.Operations, lasted - down}
+	return rate{verdict.Operations - verdict.Open, lasted - down}
 }
 
-// rate is how much was done while the server was up.
+// rate is how much was answered while the server was up.
 type rate struct {
 	operations int
 	up         time.Duration
@@ -132,6 +145,7 @@ func report(t *testing.T, v checker.Verdict) {
 	t.Logf("%d operations on %d jobs, %d of unknown fate, %d with a context that ended",
 		v.Operations, v.Keys, v.Open, v.Canceled)
 	figures.Add(t, figures.Operations, v.Operations)
+	figures.Add(t, figures.StormOperations, v.Operations)
 	figures.Add(t, figures.Cancels, v.Canceled)
 	require.Zero(t, v.Undecided, "histories too long to decide: the run proves nothing of them")
 	for i, text := range v.Violations {
@@ -141,34 +155,4 @@ func report(t *testing.T, v checker.Verdict) {
 		}
 		t.Error(text)
 	}
-}
-
-// purgeAll empties every job that may be, and looks whether the winners stand.
-func purgeAll(t *testing.T, db *sql.DB, store onejob.Store, tables string) {
-	t.Helper()
-	winners := func() (list []string) {
-		rows, err := db.Query("SELECT CAST(id AS TEXT) || CAST(completed_by AS TEXT), result_digest FROM " + tables + "jobs WHERE completed_by IS NOT NULL ORDER BY 1")
-		require.NoError(t, err)
-		defer rows.Close()
-		for rows.Next() {
-			var id string
-			var digest []byte
-			require.NoError(t, rows.Scan(&id, &digest))
-			list = append(list, id+string(digest))
-		}
-		require.NoError(t, rows.Err())
-		return list
-	}
-	before := winners()
-	// A clock that is far ahead, where the host's counts.
-	op := onejob.NewOperator(onejob.New(store, &onejob.Options{Now: func() time.Time { return time.Now().AddDate(30, 0, 0) }}))
-	for {
-		n, err := op.Purge(context.Background(), onejob.Retention{Payloads: time.Microsecond}, 500)
-		require.NoError(t, err)
-		if n == 0 {
-			break
-		}
-	}
-	require.Equal(t, before, winners(), "I2: purge changed a winner")
-	dbtest.Check(t, db, tables)
 }

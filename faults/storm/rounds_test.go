@@ -92,7 +92,7 @@ func TestTheSecondToReturnLoses(t *testing.T) {
 		jobs := onejob.New(store, nil)
 		op := onejob.NewOperator(jobs)
 		tb := newTable(t, 2, 1, config)
-		total := figures.N(300, 10_000)
+		total := figures.N(360, 13_600)
 		for n := range total {
 			ctx := t.Context()
 			job, primary, err := jobs.Start(ctx, onejob.Intent{Owner: "OWNER-1", Key: fmt.Sprint("KEY-", n), Kind: "charge"},
@@ -106,7 +106,7 @@ func TestTheSecondToReturnLoses(t *testing.T) {
 			a := worker.Round{Do: "complete", Attempt: fallback, Result: []byte(`"RESULT-fallback"`)}
 			b := worker.Round{Do: "complete", Attempt: primary, Result: []byte(`"RESULT-primary"`)}
 			var played []worker.Played
-			atOnce := n%2 == 0
+			atOnce := n%4 == 0
 			if atOnce {
 				played = tb.play(a, b)
 			} else {
@@ -131,7 +131,8 @@ func TestTheSecondToReturnLoses(t *testing.T) {
 				require.Equal(t, want, a.State, "round %d", n)
 			}
 		}
-		figures.Add(t, figures.Reverse, total)
+		figures.Add(t, figures.Reverse, total-total/4)
+		figures.Add(t, figures.AtOnce, total/4)
 		figures.Add(t, figures.Operations, 6*total)
 	})
 }

@@ -57,10 +57,13 @@ func (w *hand) one() {
 	repeat := w.rng.IntN(8) > 0
 	for tries := 0; ; tries++ {
 		code := w.send(call, run)
-		if code != h.Unknown || !repeat || tries == 60 {
+		if code != h.Unknown || !repeat {
 			return
 		}
-		time.Sleep(time.Duration(10+w.rng.IntN(40)) * time.Millisecond)
+		if tries == 1000 {
+			panic("worker: no answer in a thousand tries: " + call.Op)
+		}
+		time.Sleep(time.Duration(30+w.rng.IntN(100)) * time.Millisecond)
 	}
 }
 
@@ -78,7 +81,11 @@ func (w *hand) send(call h.Call, run func(context.Context) h.Reply) string {
 		w.mints = append(w.mints, call.Mint)
 	}
 	if call.Op == "Sweep" {
-		return run(ctx).Code
+		r := run(ctx)
+		if r.Code == h.Wrong {
+			panic("worker: Sweep: " + r.Error)
+		}
+		return r.Code
 	}
 	id := w.log.Ask(call)
 	r := run(ctx)
@@ -135,7 +142,7 @@ func (w *hand) prepare(call *h.Call, v *view) func(context.Context) h.Reply {
 			result = fmt.Appendf(nil, `"RESULT-%s"`, uuid.NewString())
 		}
 		sum := sha256.Sum256(result)
-		call.Digest = hex.EncodeToString(sum[:8])
+		call.Digest, call.Result = hex.EncodeToString(sum[:8]), string(result)
 		v.results[a.ID] = result
 		if call.Op == "Confirm" {
 			return v.with(func(ctx context.Context) (onejob.Job, error) { return w.op.Confirm(ctx, a.ID, result, decision) })
@@ -166,8 +173,7 @@ func (w *hand) intent(call *h.Call) onejob.Intent {
 	if w.rng.IntN(10) == 0 {
 		call.Input = 1
 	}
-	return onejob.Intent{Owner: call.Owner, Key: call.Key, Kind: "charge",
-		Params: fmt.Appendf(nil, `{"text":"PARAMS-%s","n":%d}`, call.Key, call.Input)}
+	return intentOf(*call)
 }
 
 func (w *hand) create(call *h.Call, v *view) func(context.Context) h.Reply {
@@ -176,7 +182,7 @@ func (w *hand) create(call *h.Call, v *view) func(context.Context) h.Reply {
 	return func(ctx context.Context) h.Reply {
 		job, created, err := w.jobs.Create(ctx, in)
 		v.learn(job, err)
-		r := reply(job, nil, err)
+		r := reply(job, job.Attempt, err)
 		if created {
 			r.Code = h.Created
 		}
@@ -227,6 +233,9 @@ func (w *hand) try(call *h.Call) onejob.Try {
 func (v *view) begun(job onejob.Job, a onejob.Attempt, err error) h.Reply {
 	if err == nil {
 		v.add(a)
+		if job.ID == "" {
+			job.ID = a.JobID
+		}
 		return reply(job, &a, nil)
 	}
 	r := reply(job, nil, err)

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"strings"
 
 	"github.com/onejob-go/onejob"
 	h "github.com/onejob-go/onejob/faults/history"
@@ -26,7 +27,6 @@ var codes = []struct {
 	{onejob.ErrTooManyAttempts, h.TooMany},
 	{onejob.ErrNotFound, h.NotFound},
 	{onejob.ErrInDoubt, h.InDoubt},
-	{onejob.ErrInvalid, h.NotSent},
 }
 
 func codeOf(err error) string {
@@ -38,7 +38,11 @@ func codeOf(err error) string {
 			return c.code
 		}
 	}
-	return h.Unknown
+	var e *onejob.Error
+	if errors.As(err, &e) && e.Err != nil && strings.HasPrefix(e.Err.Error(), "OnComplete refused") {
+		return h.Refused
+	}
+	return h.Wrong
 }
 
 // reply is what a caller was told: by the values returned, or by the error.

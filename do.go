@@ -121,6 +121,7 @@ func (s *Jobs) doComplete(ctx, actx context.Context, op string, started Job, a A
 	if job.ID == "" {
 		job = started
 	}
+	next, hosts := "the provider has answered, and its result is not stored: Complete with Error.Attempt and the result", false
 	switch {
 	case err == nil:
 		return job, nil
@@ -134,6 +135,7 @@ func (s *Jobs) doComplete(ctx, actx context.Context, op string, started Job, a A
 		var e *Error
 		if errors.Is(err, errRefused) {
 			why += ": OnComplete refused it"
+			next, hosts = "the provider has answered, and OnComplete refused its result: mend that, then Complete with Error.Attempt and the result", true
 			if errors.As(err, &e) {
 				err = e.Cause // the host's own error
 			}
@@ -153,7 +155,7 @@ func (s *Jobs) doComplete(ctx, actx context.Context, op string, started Job, a A
 	}
 	// Not ErrUnavailable, which would invite a repeat and with it a second call
 	// of the provider; not ErrInvalid, which says that nothing was done.
-	return job, &Error{Op: op, Err: ErrInDoubt, Job: job, Attempt: &a, Cause: err}
+	return job, &Error{Op: op, Err: ErrInDoubt, Job: job, Attempt: &a, Cause: err, next: next, hosts: hosts}
 }
 
 // standing is the attempt as the store has just returned it: the call, or

@@ -85,8 +85,10 @@ type Error struct {
 	// a call. A driver's own text may quote values: do not log it.
 	Cause error
 
-	rule string    // what the field must be, for the text
-	self AttemptID // the attempt that lost, for the text
+	rule  string    // what the field must be, for the text
+	self  AttemptID // the attempt that lost, for the text
+	next  string    // what to do, where the sentinel does not say all of it
+	hosts bool      // Cause is of the host's own statements
 }
 
 // errRefused: OnComplete returned an error.
@@ -122,8 +124,15 @@ func (e *Error) Error() string {
 			b.WriteString(" is " + string(e.Attempt.State))
 		}
 	}
-	if e.Cause != nil {
-		b.WriteString("; " + causeText(e.Cause))
+	if e.next != "" {
+		b.WriteString("; " + e.next)
+	}
+	if cause := e.Cause; cause != nil {
+		var own *Error
+		if e.next != "" && errors.As(cause, &own) && own.Cause != nil {
+			cause = own.Cause // what a step of it told to do is not what to do now
+		}
+		b.WriteString("; " + textOf(cause, !e.hosts && e.Err != errRefused))
 	}
 	return b.String()
 }

@@ -14,7 +14,11 @@ import (
 // causeText shows as much of a cause as cannot quote a payload. Databases put
 // values into their messages (PostgreSQL: Detail, and the text of class 22),
 // so of those only the code is shown.
-func causeText(err error) string {
+func causeText(err error) string { return textOf(err, true) }
+
+// textOf leaves out what to do about an error of the host's own statements: that
+// is not for this package to say.
+func textOf(err error, ours bool) string {
 	var own *Error
 	if errors.As(err, &own) {
 		return own.Error()
@@ -24,9 +28,15 @@ func causeText(err error) string {
 		return string(rule)
 	}
 	if state := sqlState(err); state != "" {
+		if !ours {
+			return "SQLSTATE " + state
+		}
 		return "SQLSTATE " + state + hint(state)
 	}
 	if code := sqliteCode(err); code != 0 {
+		if !ours {
+			return "result code " + strconv.Itoa(code)
+		}
 		return "result code " + strconv.Itoa(code) + sqliteHint(code)
 	}
 	for _, known := range []error{

@@ -108,9 +108,12 @@ type Job struct {
 
 // Status tells what a person sees of the job. It is computed from what was
 // read with the job in one statement, and an attempt past its deadline counts
-// as unknown whether or not it was swept.
+// as unknown whether or not it was swept. Of a Job without an ID, as it comes
+// beside ErrUnavailable, nothing is known: the status is empty.
 func (j Job) Status() Status {
 	switch {
+	case j.ID == "":
+		return ""
 	case j.State == JobCompleted:
 		return StatusCompleted
 	case j.State == JobCanceled:

@@ -31,7 +31,8 @@ var (
 // commit of a transaction that the host began itself is not cut.
 //
 // A step that is refused, and so writes nothing, is not cut; the next one is. A
-// test that ends before any was, has not tested what it says, and fails.
+// test that ends before any was, has not tested what it says, and fails, and so
+// does one that cuts a reply during an outage.
 func (e *Env) CutReply() { e.setLink(link{cut: true}) }
 
 // CutReplyThenDown is CutReply and then Down: the next commit stands, and
@@ -53,8 +54,13 @@ func (e *Env) Down() { e.setLink(link{down: true}) }
 func (e *Env) Up() { e.setLink(link{}) }
 
 func (e *Env) setLink(l link) {
+	e.t.Helper()
 	e.door.mu.Lock()
 	defer e.door.mu.Unlock()
+	if e.door.link.down && l.cut {
+		e.t.Errorf("onejobtest: a reply cannot be cut while the database is down: call Up first")
+		return
+	}
 	e.door.link = l
 }
 

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 
 	"github.com/stretchr/testify/require"
@@ -37,6 +38,23 @@ var _ = register("the whole way",
 				require.NoError(h, err)
 				require.Equal(h, stands, *told)
 			}
+		},
+	},
+	testCase{
+		name:  "a result that OnComplete refuses",
+		why:   "the provider has answered: the text must say so and what to do, and not what this library would do about a table of its own",
+		needs: []ability{transactions},
+		run: func(h *harness) {
+			h.use(onejob.Options{OnComplete: func(ctx context.Context, tx *sql.Tx, _ onejob.Job) error {
+				_, err := tx.ExecContext(ctx, "INSERT INTO no_table_of_the_hosts VALUES (1)")
+				return err
+			}})
+			_, err := h.jobs.Do(h.ctx, intent("k"), try("primary"), func(context.Context, onejob.Job, onejob.Attempt) ([]byte, error) {
+				return []byte("result"), nil
+			})
+			h.refusal(err, onejob.ErrInDoubt)
+			require.ErrorContains(h, err, "OnComplete refused its result: mend that, then Complete with Error.Attempt and the result")
+			require.NotContains(h, err.Error(), "run Migrate")
 		},
 	},
 	testCase{

@@ -4,7 +4,8 @@
 //	go run ./examples/charge    # a click, a silent bank, and how the doubt ends
 //	go test ./examples/charge   # the same and more, under faults
 //
-// What to look at: charge_test.go, which is there to be copied. It uses package
+// What to look at: charge_test.go, which is there to be copied, with service.go
+// and bank.go; main.go is only the demonstration. It needs testify and uses package
 // onejobtest for a database of its own per test, a clock that it moves, lost
 // replies and outages. The service is in service.go: a handler, a webhook, a
 // row of its own in the commit that completes the job (book), and what asks the

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -21,7 +22,9 @@ type service struct {
 
 // options are those of every process that may complete jobs: this service, the
 // tool of whoever carries the pager, and the tests.
-func (s *service) options() *onejob.Options { return &onejob.Options{OnComplete: s.book} }
+func (s *service) options() *onejob.Options {
+	return &onejob.Options{OnComplete: s.book, Logger: slog.Default()}
+}
 
 // book writes the host's own row, in the commit that completes the job.
 func (s *service) book(ctx context.Context, tx *sql.Tx, job onejob.Job) error {
@@ -125,9 +128,6 @@ type reply struct {
 
 func answer(w http.ResponseWriter, job onejob.Job, err error) {
 	out := reply{Status: job.Status(), Receipt: job.Result}
-	if job.ID == "" {
-		out.Status = "" // no job is known: do not call it pending
-	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(statusOf(err))
 	_ = json.NewEncoder(w).Encode(out) // the client may be gone: the job is not
@@ -144,11 +144,15 @@ func statusOf(err error) int {
 	case errors.Is(err, onejob.ErrFailed):
 		return http.StatusBadGateway // nothing happened: click again
 	case errors.Is(err, onejob.ErrUnavailable):
+		// The bank was not called. The next click may meet the attempt that this one
+		// began without hearing of it: reconcile finds out that it charged nothing.
 		return http.StatusServiceUnavailable
 	case errors.Is(err, onejob.ErrInvalid):
 		return http.StatusBadRequest
 	case errors.Is(err, onejob.ErrKeyConflict):
-		return http.StatusUnprocessableEntity // a new intent needs a new key
+		return http.StatusConflict // a new intent needs a new key
+	case errors.Is(err, onejob.ErrAttemptEnded), errors.Is(err, onejob.ErrLateResult), errors.Is(err, onejob.ErrTooManyAttempts):
+		return http.StatusConflict // somebody has decided, or must
 	case errors.Is(err, onejob.ErrKeyRetired), errors.Is(err, onejob.ErrJobCanceled):
 		return http.StatusGone
 	}

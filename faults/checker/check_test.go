@@ -137,6 +137,10 @@ func TestBrokenPromisesAreFound(t *testing.T) {
 			completedRow(1, "aa", succeeded), "I15"},
 		{"an attempt begins on a canceled job", new(story).created().
 			add(h.Call{Op: "CancelJob"}, withdrawn(h.OK)).begun(1), openRow(started), "I15"},
+		{"its driver sent Create twice, and others were quick between", &story{
+			{Call: h.Call{ID: "create", Key: "KEY-1", Op: "Create", Mint: id, At: 10}, Reply: &h.Reply{Code: h.Created, Job: id, State: open, Version: 1, Attempt: attemptID(1), AState: started, At: 50}},
+			{Call: h.Call{ID: "begin", Key: "KEY-1", Op: "BeginAttempt", Attempt: attemptID(1), At: 20}, Reply: &h.Reply{Code: h.OK, Job: id, Attempt: attemptID(1), AState: started, At: 30}},
+		}, openRow(started), ""},
 		{"a loser is told", two().add(loss, over(h.Late, 2, "bb")), lost, ""},
 		{"I5: a loser is not told to whom", two().add(loss, &h.Reply{Code: h.Late}), lost, "I15"},
 		{"I5: a loser is told that the job is open", two().add(loss, opened(h.Late, 0, "")), lost, "I15"},

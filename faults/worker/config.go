@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"syscall"
 	"time"
 
 	"github.com/lib/pq"
@@ -69,6 +70,8 @@ func Command(c Config) (*exec.Cmd, io.WriteCloser, error) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), variable+"="+string(text), "GOMAXPROCS=2")
 	cmd.Stderr = os.Stderr
+	// Also one that is stopped must not outlive the run.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	in, err := cmd.StdinPipe()
 	return cmd, in, err
 }

@@ -54,6 +54,11 @@ type Dialer struct {
 	// Silence; in lib/pq's and pgx's DSN "statement_timeout=20000". Then silence
 	// can only mean a fault. A pool for long reports needs a Dialer of its own.
 	//
+	// So do onejob's Migrate and other DDL, which may wait long for another
+	// process that migrates, or build an index for hours: give them a pool with a
+	// negative Silence and without statement_timeout and lock_timeout. One that
+	// was cut changed nothing, and may be run again.
+	//
 	// A connection that lies idle in the pool reads nothing and is not affected.
 	// One that listens for notifications reads all the time: give pq.Listener a
 	// Dialer with a negative Silence, or have it Ping more often than Silence.

@@ -26,7 +26,7 @@ func postgresFaults() []*fault {
 	}
 	return []*fault{
 		{group: "F0", name: "context", inflict: endedBefore},
-		{group: "F0", name: "kill -9", child: true, kills: true, inflict: killedBeforeSending},
+		{group: "F0", name: "kill -9", child: true, inflict: killedBeforeSending},
 		{group: "F4", name: "kill -9", child: true, inflict: killedAfterReply},
 
 		{group: "F1", name: "FIN", inflict: cut(fp.BeforeCommit, fp.FIN)},

@@ -21,7 +21,8 @@ type fault struct {
 	away  bool // there is no answer until the call gives up
 	slow  bool // waits for silence: such runs go side by side
 	child bool // needs a process
-	// cuts, kills and stops count towards the figures.
+	// cuts, kills and stops count towards the figures: a process that is killed
+	// before or after its operation does not.
 	cuts, kills, stops bool
 	// missing is why the cell cannot exist.
 	missing func(op *operation) string

@@ -42,14 +42,15 @@ func (l *load) begin() {
 				if rng.IntN(2) == 0 {
 					key = fmt.Sprintf("%d shared %d", l.round, l.shared.Add(1)/hands)
 				}
-				l.serve(key, hand)
+				l.serve(key, hand, rng.IntN(8) == 0)
 			}
 		})
 	}
 }
 
-// serve takes one job all the way, or as far as others let it.
-func (l *load) serve(key string, hand int) {
+// serve takes one job all the way, or as far as others let it, or leaves its
+// attempt open.
+func (l *load) serve(key string, hand int, leave bool) {
 	var job onejob.Job
 	err := l.insist(key, "Create", func() (err error) {
 		job, _, err = l.jobs.Create(l.ctx, onejob.Intent{Owner: owner, Key: key, Kind: "charge"})
@@ -78,6 +79,9 @@ func (l *load) serve(key string, hand int) {
 		return
 	}
 	l.began(key, a.ID)
+	if leave {
+		return
+	}
 	result := fmt.Appendf(nil, "%s by %d", a.ID, hand)
 	err = l.insist(key, "Complete", func() error {
 		_, err := l.jobs.Complete(l.ctx, a, result)

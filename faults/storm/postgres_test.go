@@ -23,7 +23,6 @@ import (
 // Workers on one PostgreSQL, which is killed again and again, behind a proxy
 // that cuts their connections.
 func TestPostgresKeepsItsPromisesWhileEverythingDies(t *testing.T) {
-	t.Parallel()
 	seed := figures.Seed(t)
 	// What a killed process has written stays with the kernel: no need to wait
 	// for disks.

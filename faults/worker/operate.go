@@ -63,7 +63,7 @@ func (w *hand) one() {
 		if tries == 1000 {
 			panic("worker: no answer in a thousand tries: " + call.Op)
 		}
-		time.Sleep(time.Duration(30+w.rng.IntN(100)) * time.Millisecond)
+		time.Sleep(time.Duration(50+w.rng.IntN(200)) * time.Millisecond)
 	}
 }
 

@@ -5,8 +5,6 @@ package dbtest
 
 import (
 	"bytes"
-	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net"
@@ -17,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
-	"time"
 
 	_ "github.com/lib/pq" // the driver the tests use
 )
@@ -39,8 +36,14 @@ var ErrMissing = errors.New("PostgreSQL's server programs (initdb, postgres) wer
 	"which does so where it may, set ONEJOB_TEST_PGBIN to their directory, " +
 	"or set ONEJOB_TEST_POSTGRES to the address of a server on which databases may be created")
 
+// errPortTaken: somebody else has the port, perhaps only for the life of an
+// outgoing connection.
+var errPortTaken = errors.New("dbtest: the port is taken")
+
 // Start makes a cluster and starts it. Each setting is given as "name=value".
-func Start(settings ...string) (*Cluster, error) {
+func Start(settings ...string) (*Cluster, error) { return startOn(freePort, settings...) }
+
+func startOn(ports func() (int, error), settings ...string) (*Cluster, error) {
 	bin, err := findBin()
 	if err != nil {
 		return nil, err
@@ -61,14 +64,7 @@ func Start(settings ...string) (*Cluster, error) {
 		err = c.run("initdb", "-D", c.data(), "-U", "onejob", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
 	}
 	if err == nil {
-		c.Port, err = freePort()
-	}
-	if err == nil {
-		c.args = []string{"-D", c.data(), "-p", strconv.Itoa(c.Port), "-k", dir}
-		for _, s := range append([]string{"listen_addresses=127.0.0.1", "max_connections=400"}, settings...) {
-			c.args = append(c.args, "-c", s)
-		}
-		err = c.Boot()
+		err = c.first(ports, settings)
 	}
 	if err != nil {
 		os.RemoveAll(dir)
@@ -77,67 +73,29 @@ func Start(settings ...string) (*Cluster, error) {
 	return c, nil
 }
 
+// first starts the server for the first time. A free port may be taken by the
+// time the server asks for it: then it gets another.
+func (c *Cluster) first(ports func() (int, error), settings []string) error {
+	for tries := 10; ; tries-- {
+		var err error
+		if c.Port, err = ports(); err != nil {
+			return err
+		}
+		c.args = []string{"-D", c.data(), "-p", strconv.Itoa(c.Port), "-k", c.dir}
+		for _, s := range append([]string{"listen_addresses=127.0.0.1", "max_connections=400"}, settings...) {
+			c.args = append(c.args, "-c", s)
+		}
+		if err = c.boot(patience); !errors.Is(err, errPortTaken) || tries == 1 {
+			return err
+		}
+	}
+}
+
 func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 
 // DSN returns the address of a database of the cluster.
 func (c *Cluster) DSN(database string) string {
 	return fmt.Sprintf("postgres://onejob@127.0.0.1:%d/%s?sslmode=disable", c.Port, database)
-}
-
-// Boot starts the server and waits until it answers.
-func (c *Cluster) Boot() error {
-	log, err := os.OpenFile(filepath.Join(c.dir, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	c.cmd = exec.Command(filepath.Join(c.bin, "postgres"), c.args...)
-	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr = c.dir, log, log
-	c.cmd.SysProcAttr = dieWithParent(c.cred)
-	if err := c.cmd.Start(); err != nil {
-		return err
-	}
-	done := make(chan error, 1)
-	c.done = done
-	cmd := c.cmd
-	go func() { done <- cmd.Wait() }()
-	return c.waitUp(30 * time.Second)
-}
-
-func (c *Cluster) waitUp(limit time.Duration) error {
-	db, err := sql.Open("postgres", c.DSN("postgres"))
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	for {
-		if err = db.PingContext(ctx); err == nil {
-			return nil
-		}
-		select {
-		case exit := <-c.done:
-			c.done <- exit
-			text, _ := os.ReadFile(filepath.Join(c.dir, "server.log"))
-			return fmt.Errorf("dbtest: the server ended: %w\n%s", exit, text)
-		case <-ctx.Done():
-			return fmt.Errorf("dbtest: the server does not answer: %w", err)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
-// Stop ends the server and removes its files.
-func (c *Cluster) Stop() error {
-	_ = c.cmd.Process.Signal(syscall.SIGINT)
-	select {
-	case <-c.done:
-	case <-time.After(20 * time.Second):
-		_ = c.cmd.Process.Signal(syscall.SIGQUIT)
-		<-c.done
-	}
-	return os.RemoveAll(c.dir)
 }
 
 // run runs one of the server's programs as its user.

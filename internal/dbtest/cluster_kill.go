@@ -62,6 +62,18 @@ func (c *Cluster) Kill() error {
 	return nil
 }
 
+// tidy removes the shared memory of a server that could not do so itself: the
+// kernel keeps it when all its processes are dead. The next start of a server on
+// the same files does that. This one takes no clients: another server may have
+// taken this one's place, and must not lose any to it.
+func (c *Cluster) tidy() error {
+	// What it waited for as a standby may be gone.
+	if err := os.Remove(filepath.Join(c.data(), "standby.signal")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return c.run("postgres", "--single", "-F", "-D", c.data(), "postgres")
+}
+
 // stopped waits until the process has stopped: a signal takes its time.
 func stopped(pid int) error {
 	return until(fmt.Sprintf("process %d has stopped", pid), func() bool {

@@ -23,8 +23,10 @@ const (
 	// BeforeCommit: the request that would commit a change has come from the
 	// client, and the server has not heard of it.
 	BeforeCommit Point = iota
-	// AfterCommit: the server has committed a change, and the client has not
-	// heard of it.
+	// AfterCommit: the server has committed what may be a change, and the client
+	// has not heard of it. The reply to a statement that could have written
+	// counts, also where it found nothing to write (INSERT 0 0): a refusal is an
+	// answer that can be lost too.
 	AfterCommit
 )
 
@@ -174,7 +176,7 @@ type link struct {
 	closed         chan struct{}
 	once           sync.Once
 	status         atomic.Int32 // of the session, as the server told last
-	writes         atomic.Bool  // the transaction, or the statement, changes rows
+	writes         atomic.Bool  // the transaction, or the statement, may change rows
 }
 
 func (l *link) cut(do Action) {

@@ -101,6 +101,65 @@ func TestASilentConnectionStaysSilentUntilItIsCut(t *testing.T) {
 	require.Equal(t, 1, rows(t, dbtest.OpenPostgres(t, dsn)))
 }
 
+// What is swallowed is lost without a word, and its connection lives on.
+func TestSwallowedMessagesAreNotHeard(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		at   faultproxy.Point
+		rows int
+	}{
+		{"the server never hears of the statement", faultproxy.BeforeCommit, 0},
+		{"the client never hears of the commit", faultproxy.AfterCommit, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dsn := dbtest.EmptyPostgresDSN(t)
+			direct := dbtest.OpenPostgres(t, dsn)
+			_, err := direct.Exec("CREATE TABLE plain (n int)")
+			require.NoError(t, err)
+			proxy := faultproxy.New(t, dsn)
+			db := dbtest.OpenPostgres(t, proxy.DSN)
+			require.NoError(t, db.Ping())
+			hit := proxy.Once(faultproxy.Fault{At: c.at, Do: faultproxy.Swallow})
+			done := make(chan error, 1)
+			go func() {
+				_, err := db.Exec("INSERT INTO plain VALUES (1)")
+				done <- err
+			}()
+			<-hit
+			select {
+			case err := <-done:
+				t.Fatal("it heard something: ", err)
+			case <-time.After(100 * time.Millisecond):
+			}
+			require.Equal(t, c.rows, rows(t, direct))
+			proxy.Sever(faultproxy.RST)
+			require.Error(t, <-done)
+			require.Equal(t, c.rows, rows(t, direct))
+			require.Equal(t, 1, proxy.Faults())
+		})
+	}
+}
+
+// A refusal is an answer that can be lost like any other.
+func TestTheReplyToAStatementThatFoundNothingToWriteCanBeCut(t *testing.T) {
+	t.Parallel()
+	dsn := dbtest.EmptyPostgresDSN(t)
+	proxy := faultproxy.New(t, dsn)
+	db := dbtest.OpenPostgres(t, proxy.DSN)
+	_, err := db.Exec("CREATE TABLE plain (n int PRIMARY KEY)")
+	require.NoError(t, err)
+	const insert = "INSERT INTO plain VALUES (1) ON CONFLICT DO NOTHING"
+	_, err = db.Exec(insert)
+	require.NoError(t, err)
+	proxy.Once(faultproxy.Fault{At: faultproxy.AfterCommit, Do: faultproxy.RST})
+	_, err = db.Exec(insert)
+	require.Error(t, err)
+	require.Equal(t, 1, proxy.Faults())
+	require.Equal(t, 1, rows(t, dbtest.OpenPostgres(t, dsn)))
+}
+
 // A refused statement and a rolled back transaction are no commits.
 func TestNothingIsCutWhereNothingWasCommitted(t *testing.T) {
 	t.Parallel()

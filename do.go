@@ -35,9 +35,13 @@ type Call func(ctx context.Context, job Job, attempt Attempt) (result []byte, er
 // is unknown. So ask for ErrInDoubt first: whoever's attempt it is, waiting does
 // not end it.
 //
-// While the database gives no answer Do goes on trying to store the result
-// until the attempt's timeout. Whoever keeps the result may try on after that:
+// While the database gives no answer Do goes on trying to store the result, and
+// begins no new try after the attempt's timeout; a try lasts as long as the
+// driver waits (see package pgdial). Whoever keeps the result may try on after that:
 // Complete with Error.Attempt and the result.
+//
+// ErrUnavailable comes from the beginning alone: the provider was not called.
+// Start with Try.ID set to Error.Attempt.ID then gives the attempt back.
 //
 // A Do with Try.ID calls nobody if an earlier call began that attempt, since
 // that one may have called the provider: the error is then ErrInDoubt.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/onejob-go/onejob/internal/dbtest"
 )
 
 // The quick start must run as it stands, and a second run must call nobody and
@@ -26,11 +28,54 @@ func TestREADMEQuickStartRuns(t *testing.T) {
 	require.NoError(t, os.WriteFile(source, []byte("package main\n"+code), 0o600))
 	out, err := exec.Command("go", "build", "-o", binary, source).CombinedOutput()
 	require.NoError(t, err, string(out))
-	for range 2 {
+	for _, first := range []string{"calling the provider\n", ""} {
 		cmd := exec.Command(binary)
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, string(out))
-		require.Equal(t, "completed {\"charge\":\"ch_1\"}\n", string(out))
+		require.Equal(t, first+"completed {\"charge\":\"ch_1\"}\n", string(out))
 	}
+}
+
+// What opens PostgreSQL must do so as it stands.
+func TestREADMEOpensPostgreSQL(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	_, rest, ok := strings.Cut(string(readme), "```go\npackage shop\n")
+	require.True(t, ok, "README.md does not open PostgreSQL")
+	code, _, ok := strings.Cut(rest, "```")
+	require.True(t, ok)
+
+	dir := t.TempDir()
+	files := map[string]string{"shop.go": "package main\n" + code, "main.go": `package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/onejob-go/onejob"
+)
+
+func main() {
+	if err := migrate(context.Background(), os.Args[1]); err != nil {
+		panic(err)
+	}
+	jobs, err := open(os.Args[1] + "&statement_timeout=20000")
+	if err != nil {
+		panic(err)
+	}
+	if _, _, err := jobs.Create(context.Background(), onejob.Intent{Owner: "o", Key: "k", Kind: "charge"}); err != nil {
+		panic(err)
+	}
+}
+`}
+	args := []string{"run"}
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		args = append(args, path)
+	}
+	out, err := exec.Command("go", append(args, dbtest.PostgresDSN(t))...).CombinedOutput()
+	require.NoError(t, err, string(out))
 }

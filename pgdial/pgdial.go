@@ -41,7 +41,9 @@ const (
 // Dialer. So on a network that swallows everything a call returns within about
 // twice Silence and once Connect after its context has ended or after it last
 // heard from the server, whichever comes first; one that tries again by itself,
-// on another connection of the pool, within as many times that.
+// on another connection of the pool, within as many times that. A call that waits
+// for a free connection of the pool is bounded by its context alone: there may be
+// a queue of calls before it that each wait this long. Give them deadlines.
 type Dialer struct {
 	// Silence is how long a read may wait for the first byte, and a write for
 	// the network to take some. After that the connection is closed and the

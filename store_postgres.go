@@ -233,15 +233,18 @@ func (s *PostgresStore) Begin(ctx context.Context, p BeginParams) (Record, bool,
 
 // The job row is locked first, then the attempt: the one lock order there is.
 // An attempt that is not the winner keeps the evidence of its first loss.
+// What is written comes from the locked rows (t), not from the table: a statement
+// that waited sees the attempt there as it was before, and PostgreSQL checks the
+// row it would make of that against the CHECKs before it finds out.
 const pgComplete = `
 WITH j AS MATERIALIZED (
 	SELECT j.id, j.state, j.version FROM {schema}.jobs j WHERE j.id = $1 FOR NO KEY UPDATE
 ), a AS MATERIALIZED (
-	SELECT a.state FROM {schema}.attempts a
+	SELECT a.state, a.ended_at, a.late_at FROM {schema}.attempts a
 	WHERE a.job_id = (SELECT id FROM j) AND a.id = $2
 	FOR NO KEY UPDATE
 ), t AS MATERIALIZED (
-	SELECT a.state IN ('started', 'unknown', 'detached') AS able, clock_timestamp() AS now FROM a
+	SELECT a.state IN ('started', 'unknown', 'detached') AS able, a.*, clock_timestamp() AS now FROM a
 ), won AS (
 	UPDATE {schema}.jobs j
 	SET state = 'completed', version = j.version + 1, completed_by = $2, result = $4,
@@ -252,8 +255,8 @@ WITH j AS MATERIALIZED (
 	RETURNING {job-}
 ), ended AS (
 	UPDATE {schema}.attempts a
-	SET state = CASE WHEN won.id IS NOT NULL THEN 'succeeded' WHEN t.able THEN 'late' ELSE a.state END,
-		ended_at = coalesce(a.ended_at, t.now),
+	SET state = CASE WHEN won.id IS NOT NULL THEN 'succeeded' WHEN t.able THEN 'late' ELSE t.state END,
+		ended_at = coalesce(t.ended_at, t.now),
 		late_at = CASE WHEN won.id IS NULL THEN coalesce(a.late_at, t.now) END,
 		late_size = CASE WHEN won.id IS NULL THEN coalesce(a.late_size, $6) END,
 		late_digest = CASE WHEN won.id IS NULL THEN coalesce(a.late_digest, $5) END,
@@ -263,7 +266,7 @@ WITH j AS MATERIALIZED (
 	WHERE a.job_id = $1 AND a.id = $2
 		AND (won.id IS NOT NULL
 			OR t.able AND NOT ($7 AND j.state = 'open' AND j.version = $3)
-			OR NOT t.able AND a.state <> 'succeeded' AND a.late_at IS NULL)
+			OR NOT t.able AND t.state <> 'succeeded' AND t.late_at IS NULL)
 	RETURNING {attempt raw}
 )
 SELECT {job}, {attempt}, clock_timestamp(), a.number FROM won j, ended a`

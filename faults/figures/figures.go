@@ -43,7 +43,7 @@ const (
 // Table is what a run must reach.
 var Table = []Figure{
 	{Operations, 150_000, 2_000_000},
-	{StormOperations, 60_000, 600_000},
+	{StormOperations, 40_000, 400_000},
 	{ServerKills, 40, 600},
 	{ClientKills, 150, 2_500},
 	{Cuts, 300, 5_000},

@@ -58,11 +58,11 @@ func stormPostgres(t *testing.T, cluster *dbtest.Cluster, proxy *faultproxy.Prox
 	texts, hook := filepath.Join(dir, "texts"), epoch%2 == 1
 	began := history.Now()
 	var log schedule
-	workers := newCrew(t, 4, seed, &log, func(name string) worker.Config {
+	workers := newCrew(t, 3, seed, &log, func(name string) worker.Config {
 		seed++
 		return worker.Config{
 			Name: name, Store: "postgres", Address: proxy.DSN, History: filepath.Join(dir, name), Texts: texts, Seed: seed,
-			Goroutines: 4, Began: began, KeyEvery: 120 * time.Millisecond, Window: 6, Skew: skew(), Silence: time.Second, Hook: hook, CancelOne: 15,
+			Goroutines: 5, Conns: 2, Began: began, KeyEvery: 100 * time.Millisecond, Window: 6, Skew: skew(), Silence: time.Second, Hook: hook, CancelOne: 15,
 		}
 	})
 	var chaos sync.WaitGroup
@@ -91,7 +91,7 @@ func stormPostgres(t *testing.T, cluster *dbtest.Cluster, proxy *faultproxy.Prox
 		log.note("the server is up")
 		down += time.Since(from)
 	})
-	every(stop, &chaos, 1100*time.Millisecond, seed, func(*rand.Rand) { workers.kill() })
+	every(stop, &chaos, 2200*time.Millisecond, seed, func(*rand.Rand) { workers.kill() })
 	every(stop, &chaos, 4*time.Second, seed, func(rng *rand.Rand) {
 		workers.pause(time.Duration(20+rng.IntN(1500)) * time.Millisecond)
 	})

@@ -31,7 +31,7 @@ type player struct {
 func newTable(t testing.TB, processes, goroutines int, config worker.Config) *table {
 	tb := &table{t: t}
 	for n := range processes {
-		config.Name, config.Rounds, config.Goroutines = fmt.Sprint("p", n), true, goroutines
+		config.Name, config.Rounds, config.Goroutines, config.Conns = fmt.Sprint("p", n), true, goroutines, goroutines
 		cmd, in, err := worker.Command(config)
 		require.NoError(t, err)
 		out, err := cmd.StdoutPipe()

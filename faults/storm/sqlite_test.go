@@ -24,7 +24,7 @@ import (
 func TestSQLiteKeepsItsPromisesWhileEverythingDies(t *testing.T) {
 	seed := figures.Seed(t)
 	var sum rate
-	for epoch, total := 0, max(2, figures.N(3, 26)); epoch < total; epoch++ {
+	for epoch, total := 0, max(2, figures.N(4, 40)); epoch < total; epoch++ {
 		sum.add(stormSQLite(t, seed+uint64(epoch), epoch))
 	}
 	figures.Add(t, figures.RateSL, sum.perSecond())
@@ -55,7 +55,7 @@ func stormSQLite(t *testing.T, seed uint64, epoch int) rate {
 		seed++
 		return worker.Config{
 			Name: name, Store: "sqlite", Address: path, History: filepath.Join(dir, name), Texts: texts, Seed: seed,
-			Goroutines: 4, Began: began, KeyEvery: 25 * time.Millisecond, Window: 6, Skew: wrong, Hook: hook, CancelOne: 2,
+			Goroutines: 4, Began: began, KeyEvery: 25 * time.Millisecond, Window: 6, Skew: wrong, Hook: hook, CancelOne: 1,
 		}
 	})
 	var chaos sync.WaitGroup

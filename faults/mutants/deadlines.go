@@ -65,8 +65,8 @@ var deadlines = []Mutant{
 			"CASE WHEN a.state = 'started' AND a.deadline <= ?4 THEN 'unknown'\n\t\t\tELSE a.state END ||", "a.state ||"}),
 	}},
 	{ID: "X80", What: "the result of an overdue attempt is refused", Plants: []Plant{
-		pg(kit("overdue", "its result still wins"), inPg("AS able, clock_timestamp() AS now FROM a\n", "AND a.deadline > clock_timestamp() AS able, clock_timestamp() AS now FROM a\n"),
-			inPg("\tSELECT a.state FROM {schema}.attempts a\n\tWHERE a.job_id = (SELECT id FROM j) AND a.id = $2\n\tFOR", "\tSELECT a.state, a.deadline FROM {schema}.attempts a\n\tWHERE a.job_id = (SELECT id FROM j) AND a.id = $2\n\tFOR")),
+		pg(kit("overdue", "its result still wins"), inPg("AS able, a.*, clock_timestamp() AS now FROM a\n", "AND a.deadline > clock_timestamp() AS able, a.*, clock_timestamp() AS now FROM a\n"),
+			inPg("SELECT a.state, a.ended_at, a.late_at FROM", "SELECT a.state, a.ended_at, a.late_at, a.deadline FROM")),
 		lite(kit("overdue", "its result still wins"), inSQLite(
 			"WHERE job_id = ?1 AND id = ?2 AND state IN ('started', 'unknown', 'detached'))`", "WHERE job_id = ?1 AND id = ?2 AND state IN ('started', 'unknown', 'detached') AND deadline > ?6)`")),
 	}},

@@ -66,14 +66,14 @@ var swap = []Mutant{
 			"job.Attempt != nil && job.Attempt.ID == p.ID:", "job.Attempt != nil && job.Attempt.ID == p.ID && rec.Attempt == nil:"}),
 	}},
 	{ID: "X3", What: "a second late result overwrites the evidence of the first", Plants: []Plant{
-		pg(kit("repeats", "one who lost"), inPg("OR NOT t.able AND a.state <> 'succeeded' AND a.late_at IS NULL)", "OR NOT t.able AND a.state <> 'succeeded')"),
+		pg(kit("repeats", "one who lost"), inPg("OR NOT t.able AND t.state <> 'succeeded' AND t.late_at IS NULL)", "OR NOT t.able AND t.state <> 'succeeded')"),
 			inPg("coalesce(a.late_at, t.now) END", "t.now END"), inPg("coalesce(a.late_size, $6) END", "$6 END"), inPg("coalesce(a.late_digest, $5) END", "$5 END")),
 		lite(kit("repeats", "one who lost"), inSQLite("OR NOT able AND a.state <> 'succeeded' AND a.late_at IS NULL)", "OR NOT able AND a.state <> 'succeeded')"),
 			inSQLite("late_at = coalesce(a.late_at, ?3), late_size = coalesce(a.late_size, ?6),", "late_at = ?3, late_size = ?6,"),
 			inSQLite("late_digest = coalesce(a.late_digest, ?7)", "late_digest = ?7")),
 	}},
 	{ID: "X4", What: "the evidence of a loser that had ended before is not kept", Plants: []Plant{
-		pg(kit("order of return", "refuted, returns after all"), inPg("OR NOT t.able AND a.state <> 'succeeded' AND a.late_at IS NULL)", ")")),
+		pg(kit("order of return", "refuted, returns after all"), inPg("OR NOT t.able AND t.state <> 'succeeded' AND t.late_at IS NULL)", ")")),
 		lite(kit("order of return", "refuted, returns after all"), inSQLite("OR NOT able AND a.state <> 'succeeded' AND a.late_at IS NULL)", ")")),
 	}},
 	{ID: "X5", What: "an attempt that is unknown may not win", Plants: []Plant{
@@ -86,11 +86,17 @@ var swap = []Mutant{
 	{ID: "X6", What: "Complete locks the attempt before the job", Plants: []Plant{
 		pg(test("TestCompleteLocksTheJobBeforeTheAttempt"), inPg(
 			"SELECT j.id, j.state, j.version FROM {schema}.jobs j WHERE j.id = $1 FOR NO KEY UPDATE\n), a AS MATERIALIZED (\n"+
-				"\tSELECT a.state FROM {schema}.attempts a\n\tWHERE a.job_id = (SELECT id FROM j) AND a.id = $2\n\tFOR NO KEY UPDATE\n), t",
+				"\tSELECT a.state, a.ended_at, a.late_at FROM {schema}.attempts a\n\tWHERE a.job_id = (SELECT id FROM j) AND a.id = $2\n\tFOR NO KEY UPDATE\n), t",
 			"SELECT j.id, j.state, j.version FROM {schema}.jobs j WHERE j.id = (SELECT job_id FROM a) FOR NO KEY UPDATE\n), t").before(
 			"const pgComplete = `\nWITH j AS MATERIALIZED (\n",
-			"const pgComplete = `\nWITH a AS MATERIALIZED (\n\tSELECT a.job_id, a.state FROM {schema}.attempts a\n"+
+			"const pgComplete = `\nWITH a AS MATERIALIZED (\n\tSELECT a.job_id, a.state, a.ended_at, a.late_at FROM {schema}.attempts a\n"+
 				"\tWHERE a.job_id = $1 AND a.id = $2\n\tFOR NO KEY UPDATE\n), j AS MATERIALIZED (\n")),
+	}},
+	{ID: "X161", What: "what is written of an attempt comes from the snapshot, not from the locked row", Plants: []Plant{
+		pg(kit("order of return", "a completion that waited for another of the same attempt"),
+			inPg("WHEN t.able THEN 'late' ELSE t.state END,", "WHEN t.able THEN 'late' ELSE a.state END,"),
+			inPg("ended_at = coalesce(t.ended_at, t.now),", "ended_at = coalesce(a.ended_at, t.now),"),
+			inPg("OR NOT t.able AND t.state <> 'succeeded' AND t.late_at IS NULL)", "OR NOT t.able AND a.state <> 'succeeded' AND a.late_at IS NULL)")),
 	}},
 }
 

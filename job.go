@@ -46,7 +46,8 @@ type Intent struct {
 	Kind string
 	// Target is the one provider the user asked for, up to 63 bytes. Leave it
 	// empty where a fallback may serve: then a click on "use the fallback"
-	// with the same key finds the same job.
+	// with the same key finds the same job. It only counts as part of the input:
+	// nothing compares it with Try.Provider.
 	Target string
 	// Params is the input as JSON, stored exactly as given. Nil and empty are
 	// the same and mean no input; JSON null does not. Up to Options.MaxParams.

@@ -104,7 +104,7 @@ func (s *PostgresStore) poolFindings(ctx context.Context) []Finding {
 	}
 	if n := s.db.Stats().MaxIdleClosed; n > 0 {
 		list = append(list, Finding{"MaxIdleConns", "less than MaxOpenConns (" + strconv.FormatInt(n, 10) + " closed)", false,
-			"connections are opened and closed all the time: set it to the same as MaxOpenConns"})
+			"connections are opened and closed all the time: call db.SetMaxIdleConns with the number given to SetMaxOpenConns"})
 	}
 	return list
 }

@@ -25,6 +25,9 @@ import (
 // params or results, and so no texts of errors and operators either, which may
 // quote them.
 func (e *Env) Timeline(id onejob.JobID) string {
+	if id == "" {
+		return "no timeline: the job's ID is empty, as where the database gave no answer\n"
+	}
 	job, attempts, err := e.own.Get(context.Background(), id)
 	if err != nil {
 		return "no timeline: " + err.Error() + "\n"

@@ -147,5 +147,6 @@ func TestTimelineOfNoJobSaysSo(t *testing.T) {
 	t.Parallel()
 	env := onejobtest.New(t, nil)
 	require.Contains(t, env.Timeline("x"), "no timeline: ")
+	require.Contains(t, env.Timeline(""), "no timeline: the job's ID is empty")
 	require.Contains(t, env.Timeline("x"), onejob.ErrNotFound.Error())
 }

@@ -28,7 +28,7 @@ type Config struct {
 	Texts      string // the file for every log line and every error's text
 	Seed       uint64
 	Goroutines int
-	Conns      int // of the pool, on PostgreSQL
+	Conns      int           // of the pool, on PostgreSQL
 	Began      int64         // history.Now when the run began
 	KeyEvery   time.Duration // how often a new key comes into play
 	Window     int           // how many keys are in play

@@ -56,6 +56,8 @@ func (s *Jobs) Do(ctx context.Context, in Intent, try Try, call Call) (Job, erro
 		return job, nil // also where Try.ID names an attempt that has ended
 	case err != nil:
 		return job, err
+	case !fresh && job.State == JobCompleted:
+		return job, nil
 	case try.ID != "" && !fresh:
 		return job, &Error{Op: op, Err: ErrInDoubt, Job: job, Attempt: a}
 	}

@@ -105,8 +105,11 @@ func (s *Jobs) startOn(ctx context.Context, op string, rec Record, cp CreatePara
 	return withAttempt(now), now.Attempt, fresh, nil
 }
 
-// withAttempt is the record's job with the attempt that has just begun.
+// withAttempt is the record's job with the attempt that has begun. A job that is
+// over shows its winner, also to a repeated Start whose attempt is still open.
 func withAttempt(rec Record) Job {
-	rec.Job.Attempt = rec.Attempt
+	if rec.Job.State == JobOpen {
+		rec.Job.Attempt = rec.Attempt
+	}
 	return rec.Job
 }

@@ -37,6 +37,9 @@ func (w *World) Do(in Intent, try onejob.Try, id onejob.JobID, own string, call 
 	if before != nil {
 		// Whoever began it may have called the provider.
 		j, a := before.job, before
+		if j.state == onejob.JobCompleted {
+			return Answer{Job: w.view(j)}
+		}
 		no := w.refusal(op, j, a, onejob.ErrInDoubt)
 		no.Job = w.view(j)
 		return no

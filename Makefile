@@ -8,11 +8,11 @@ test:
 	go run ./internal/dbtest/withpostgres go test -race -shuffle=on -timeout 20m ./...
 
 # Kills servers and processes, cuts connections, fills disks, and checks what
-# everybody was told. Ten minutes on two cores.
+# everybody was told. At most ten minutes on two cores.
 faults:
 	./scripts/faults ci
 
-# The same for an hour.
+# The same for an hour and more.
 soak:
 	./scripts/faults soak
 

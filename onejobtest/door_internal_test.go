@@ -207,6 +207,7 @@ func TestEveryMethodOfTheStoreMeetsTheFaults(t *testing.T) {
 			require.ErrorIs(t, call(), io.ErrUnexpectedEOF, "it reaches a database that is down")
 			require.Equal(t, before, dump())
 
+			s.Up()
 			s.CutReply()
 			err := call()
 			if !m.writes {

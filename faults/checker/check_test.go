@@ -61,6 +61,11 @@ func over(code string, n int, digest string) *h.Reply {
 	return &h.Reply{Code: code, Job: id, State: completed, Version: 2, Winner: attemptID(n), Digest: digest}
 }
 
+func at(when int64, r *h.Reply) *h.Reply {
+	r.At = when
+	return r
+}
+
 func withdrawn(code string) *h.Reply {
 	return &h.Reply{Code: code, Job: id, State: canceled, Version: 2}
 }
@@ -141,6 +146,14 @@ func TestBrokenPromisesAreFound(t *testing.T) {
 			{Call: h.Call{ID: "create", Key: "KEY-1", Op: "Create", Mint: id, At: 10}, Reply: &h.Reply{Code: h.Created, Job: id, State: open, Version: 1, Attempt: attemptID(1), AState: started, At: 50}},
 			{Call: h.Call{ID: "begin", Key: "KEY-1", Op: "BeginAttempt", Attempt: attemptID(1), At: 20}, Reply: &h.Reply{Code: h.OK, Job: id, Attempt: attemptID(1), AState: started, At: 30}},
 		}, openRow(started), ""},
+		{"its driver sent Start twice, and the first had begun beside a winner", &story{
+			{Call: h.Call{ID: "create", Key: "KEY-1", Op: "Create", Mint: id, At: 10}, Reply: &h.Reply{Code: h.Created, Job: id, State: open, Version: 1, At: 11}},
+			{Call: h.Call{ID: "begin", Key: "KEY-1", Op: "BeginAttempt", Attempt: attemptID(1), At: 20}, Reply: &h.Reply{Code: h.OK, Job: id, Attempt: attemptID(1), AState: started, At: 21}},
+			{Call: h.Call{ID: "detach", Key: "KEY-1", Op: "DetachAttempt", Attempt: attemptID(1), At: 30}, Reply: at(31, opened(h.OK, 0, ""))},
+			{Call: h.Call{ID: "start", Key: "KEY-1", Op: "Start", Attempt: attemptID(2), At: 40}, Reply: &h.Reply{Code: h.OK, Job: id, State: completed, Version: 2,
+				Winner: attemptID(1), Digest: "aa", Attempt: attemptID(2), AState: started, At: 60}},
+			{Call: h.Call{ID: "complete", Key: "KEY-1", Op: "Complete", Attempt: attemptID(1), Digest: "aa", At: 50}, Reply: at(51, over(h.OK, 1, "aa"))},
+		}, completedRow(1, "aa", succeeded, started), ""},
 		{"a loser is told", two().add(loss, over(h.Late, 2, "bb")), lost, ""},
 		{"I5: a loser is not told to whom", two().add(loss, &h.Reply{Code: h.Late}), lost, "I15"},
 		{"I5: a loser is told that the job is open", two().add(loss, opened(h.Late, 0, "")), lost, "I15"},

@@ -273,7 +273,8 @@ func operations(ops []h.Operation) []porcupine.Operation {
 		o := porcupine.Operation{Input: op.Call, Call: op.At, Output: op.Reply, Return: math.MaxInt64}
 		if op.Reply != nil && op.Reply.Code != h.Unknown {
 			o.Return = op.Reply.At
-			if slices.Contains([]string{h.Created, h.Ended, h.InDoubt, h.Late, h.Canceled, h.Complete}, op.Reply.Code) {
+			moved := op.Op == "Start" && op.Reply.Code == h.OK && op.Reply.State != open
+			if moved || slices.Contains([]string{h.Created, h.Ended, h.InDoubt, h.Late, h.Canceled, h.Complete}, op.Reply.Code) {
 				// Its first sending may have taken effect, and its second, by the driver or
 				// by the library, have seen what others did to that.
 				out = append(out, porcupine.Operation{Input: op.Call, Output: (*h.Reply)(nil), Call: o.Call, Return: o.Return})

@@ -3,6 +3,7 @@ package onejob
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"errors"
 )
 
@@ -104,13 +105,21 @@ type completer interface {
 // a driver may have sent the statement twice, and then zero rows are what the
 // winner itself gets.
 func (s *Jobs) completeOn(ctx context.Context, op string, st completer, p CompleteParams) (Job, error) {
+	ran := false // OnComplete, so that a constraint may be one of its rows'
+	if hook := p.OnComplete; hook != nil {
+		p.OnComplete = func(ctx context.Context, tx *sql.Tx, job Job) error {
+			ran = true
+			return hook(ctx, tx, job)
+		}
+	}
 	for range rounds {
+		ran = false
 		rec, won, err := st.Complete(ctx, p)
 		var hook hookError
 		if errors.As(err, &hook) {
 			return Job{}, hook
 		}
-		if err != nil && p.OnComplete != nil && constraint(err) {
+		if err != nil && ran && constraint(err) {
 			return Job{}, hookError{err} // OnComplete's rows, at COMMIT
 		}
 		if err != nil {

@@ -139,6 +139,9 @@ func (s *Jobs) doComplete(ctx, actx context.Context, op string, started Job, a A
 		// It was refused for good. The provider has acted all the same.
 		why := ruleError("the call returned a result that could not be stored")
 		var e *Error
+		if errors.Is(err, ErrInvalid) {
+			next = "the provider has answered, and its result is over the limit: raise Options.MaxResult, then Complete with Error.Attempt and the result"
+		}
 		if errors.Is(err, errRefused) {
 			why += ": OnComplete refused it"
 			next, hosts = "the provider has answered, and OnComplete refused its result: mend that, then Complete with Error.Attempt and the result", true

@@ -56,8 +56,7 @@ func retryTx(err error) bool {
 }
 
 // constraint reports whether the database refused a statement or a COMMIT for
-// a constraint, which is definite: the transaction is rolled back. The library's
-// own are never broken, so it is one of the host's rows.
+// a constraint, which is definite: the transaction is rolled back.
 func constraint(err error) bool {
 	return strings.HasPrefix(sqlState(err), "23") || sqliteCode(err)&0xff == 19
 }

@@ -12,20 +12,25 @@ import (
 	"github.com/onejob-go/onejob/internal/dbtest"
 )
 
+// readmeCode is the first block of Go in README.md that is of the package.
+func readmeCode(t *testing.T, pkg string) string {
+	t.Helper()
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	_, rest, ok := strings.Cut(string(readme), "```go\npackage "+pkg+"\n")
+	require.True(t, ok, "README.md has no package "+pkg)
+	code, _, ok := strings.Cut(rest, "```")
+	require.True(t, ok)
+	return "package main\n" + code
+}
+
 // The quick start must run as it stands, and a second run must call nobody and
 // say the same.
 func TestREADMEQuickStartRuns(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	_, rest, ok := strings.Cut(string(readme), "```go\npackage main\n")
-	require.True(t, ok, "README.md has no quick start")
-	code, _, ok := strings.Cut(rest, "```")
-	require.True(t, ok)
-
 	dir := t.TempDir()
 	source, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "quickstart")
-	require.NoError(t, os.WriteFile(source, []byte("package main\n"+code), 0o600))
+	require.NoError(t, os.WriteFile(source, []byte(readmeCode(t, "main")), 0o600))
 	out, err := exec.Command("go", "build", "-o", binary, source).CombinedOutput()
 	require.NoError(t, err, string(out))
 	for _, first := range []string{"calling the provider\n", ""} {
@@ -40,15 +45,8 @@ func TestREADMEQuickStartRuns(t *testing.T) {
 // What opens PostgreSQL must do so as it stands.
 func TestREADMEOpensPostgreSQL(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	_, rest, ok := strings.Cut(string(readme), "```go\npackage shop\n")
-	require.True(t, ok, "README.md does not open PostgreSQL")
-	code, _, ok := strings.Cut(rest, "```")
-	require.True(t, ok)
-
 	dir := t.TempDir()
-	files := map[string]string{"shop.go": "package main\n" + code, "main.go": `package main
+	files := map[string]string{"shop.go": readmeCode(t, "shop"), "main.go": `package main
 
 import (
 	"context"

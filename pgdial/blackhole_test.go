@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -112,45 +111,6 @@ func (op operation) inHole(t *testing.T, dsn string, direct *onejob.Jobs, h hole
 
 	h.fills(t, proxy)
 	op.settles(t, direct, s, pooled+3)
-}
-
-// A machine that has hung acknowledges what is sent to it and never answers.
-func TestEveryOperationReturnsFromAFrozenServer(t *testing.T) {
-	t.Parallel()
-	cluster, err := dbtest.Start("fsync=off", "full_page_writes=off")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, cluster.Stop()) })
-	t.Cleanup(func() { _ = cluster.Resume() })
-	host := dbtest.OpenPostgres(t, cluster.DSN("postgres"))
-	store, err := onejob.NewPostgresStore(host, nil)
-	require.NoError(t, err)
-	require.NoError(t, store.Migrate(t.Context()))
-	direct := onejob.New(store, nil)
-	var scenes []*scene
-	for range operations {
-		db := open(t, cluster.DSN("postgres"), pgdial.Dialer{Silence: short})
-		fill(t, db, pooled)
-		scenes = append(scenes, &scene{jobs: jobsOn(t, db)})
-	}
-	for i, op := range operations {
-		scenes[i] = op.prepare(t, op.name, direct, scenes[i].jobs)
-	}
-
-	require.NoError(t, cluster.Pause())
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	errs := make([]error, len(operations))
-	var all sync.WaitGroup
-	for i, op := range operations {
-		all.Go(func() { errs[i] = op.run(ctx, scenes[i]) })
-	}
-	within(t, "one of the operations", all.Wait)
-	require.NoError(t, cluster.Resume())
-	for i, op := range operations {
-		require.ErrorIs(t, errs[i], onejob.ErrUnavailable, op.name)
-		op.settles(t, direct, scenes[i], pooled+3)
-	}
-	dbtest.Check(t, host, "onejob.")
 }
 
 // Not parallel: it counts the goroutines of the driver.

@@ -54,7 +54,9 @@ type Dialer struct {
 	// to be longer than the longest statement on the pool. Better still, have
 	// the server give up first, with statement_timeout and lock_timeout below
 	// Silence; in lib/pq's and pgx's DSN "statement_timeout=20000". Then silence
-	// can only mean a fault. A pool for long reports needs a Dialer of its own.
+	// can only mean a fault. Not so where commits wait for a synchronous standby:
+	// statement_timeout would give up that wait, and not the commit. A pool for
+	// long reports needs a Dialer of its own.
 	//
 	// So do onejob's Migrate and other DDL, which may wait long for another
 	// process that migrates, or build an index for hours: give them a pool with a
@@ -81,8 +83,11 @@ func (d Dialer) Dial(network, address string) (net.Conn, error) {
 	return d.DialContext(context.Background(), network, address)
 }
 
-// DialTimeout connects within the timeout, and within Connect.
+// DialTimeout connects within the timeout, and within Connect. Zero sets none.
 func (d Dialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
+	if timeout == 0 {
+		return d.Dial(network, address)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	return d.DialContext(ctx, network, address)

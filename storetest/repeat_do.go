@@ -146,6 +146,7 @@ var _ = register("the whole way",
 			e := h.refusal(err, onejob.ErrInDoubt)
 			require.NotErrorIs(h, err, onejob.ErrInvalid)
 			require.Equal(h, "result", h.refusal(e.Cause, onejob.ErrInvalid).Field)
+			require.ErrorContains(h, err, "raise Options.MaxResult")
 			require.Equal(h, onejob.StateUnknown, e.Attempt.State)
 			require.Equal(h, onejob.StatusUnknown, job.Status())
 			h.doubtOf("k")

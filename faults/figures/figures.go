@@ -20,7 +20,7 @@ type Figure struct {
 
 // The names of the figures.
 const (
-	Operations = "recorded operations, both stores"
+	Operations = "operations whose answers were checked, both stores"
 	// StormOperations are those of which each call was written down before it was
 	// sent and each reply after it came. The others' answers are checked where they
 	// come.

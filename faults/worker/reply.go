@@ -33,6 +33,13 @@ func codeOf(err error) string {
 	if err == nil {
 		return h.OK
 	}
+	// A constraint that is broken is the library's own fault: no row of the host's
+	// has any.
+	for _, broken := range []string{"SQLSTATE 23", "SQLSTATE 42", "result code 19"} {
+		if strings.Contains(err.Error(), broken) {
+			return h.Wrong
+		}
+	}
 	for _, c := range codes {
 		if errors.Is(err, c.err) {
 			return c.code

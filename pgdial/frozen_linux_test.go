@@ -47,7 +47,7 @@ func TestEveryOperationReturnsFromAFrozenServer(t *testing.T) {
 	require.NoError(t, cluster.Resume())
 	for i, op := range operations {
 		require.ErrorIs(t, errs[i], onejob.ErrUnavailable, op.name)
-		op.settles(t, direct, scenes[i], pooled+3)
+		op.settles(t, direct, scenes[i])
 	}
 	dbtest.Check(t, host, "onejob.")
 }

@@ -12,7 +12,7 @@ test:
 faults:
 	./scripts/faults ci
 
-# The same for an hour and more.
+# The same for two hours, and a table of what was reached.
 soak:
 	./scripts/faults soak
 

@@ -1,8 +1,10 @@
 package onejob_test
 
 import (
+	"crypto/sha256"
 	"database/sql"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -130,6 +132,37 @@ func TestABeginThatWaitedForAFailureGetsANewProviderKey(t *testing.T) {
 		require.NoError(t, err)
 	})
 	require.NotEqual(t, l.a.ProviderKey, next.ProviderKey)
+}
+
+// Behind the lock the attempt may have ended: PostgreSQL checks the row that an
+// UPDATE would make of the old one before it finds out that it is stale. The
+// store is asked, for Jobs would look again after its error.
+func TestACompleteThatWaitedForAnotherOfItsAttempt(t *testing.T) {
+	t.Parallel()
+	for _, want := range []error{nil, onejob.ErrLateResult} {
+		t.Run(fmt.Sprint(want), func(t *testing.T) {
+			t.Parallel()
+			l := newLocked(t)
+			store, err := onejob.NewPostgresStore(l.db, nil)
+			require.NoError(t, err)
+			if want != nil {
+				_, err := l.op.CancelJob(t.Context(), l.job.ID, lockWord)
+				require.NoError(t, err)
+			}
+			l.behind(func() error {
+				_, won, err := store.Complete(t.Context(), onejob.CompleteParams{
+					ID: l.a.ID, Version: l.a.JobVersion, Result: []byte("result"), Digest: sha256.Sum256([]byte("result")), Clock: time.Now,
+				})
+				require.False(t, won)
+				return err
+			}, func(tx *sql.Tx) {
+				_, err := l.jobs.CompleteTx(t.Context(), tx, l.a, []byte("result"))
+				require.ErrorIs(t, err, want)
+			})
+			_, err = l.jobs.Complete(t.Context(), l.a, []byte("result"))
+			require.ErrorIs(t, err, want)
+		})
+	}
 }
 
 // The one lock order: whoever waits for the job's row holds no attempt's.

@@ -39,11 +39,19 @@ var _ = register("order of return",
 				err := store.Tx(h.ctx, func(ctx context.Context, tx *sql.Tx) error {
 					_, err := h.jobs.CompleteTx(ctx, tx, a, []byte("result"))
 					require.ErrorIs(h, err, c.want)
+					called := make(chan struct{})
 					go func() {
+						close(called)
 						_, err := h.jobs.Complete(h.ctx, a, []byte("result"))
 						second <- err
 					}()
-					time.Sleep(100 * time.Millisecond) // until it waits
+					<-called
+					// Reads of our own give the other time to get to where it waits.
+					for range 20 {
+						if _, err := store.FindTx(ctx, tx, onejob.FindParams{ID: job.ID, AnyOwner: true, Clock: time.Now}); err != nil {
+							return err
+						}
+					}
 					return nil
 				})
 				require.NoError(h, err)

@@ -93,7 +93,7 @@ var swap = []Mutant{
 				"\tWHERE a.job_id = $1 AND a.id = $2\n\tFOR NO KEY UPDATE\n), j AS MATERIALIZED (\n")),
 	}},
 	{ID: "X161", What: "what is written of an attempt comes from the snapshot, not from the locked row", Plants: []Plant{
-		pg(kit("order of return", "a completion that waited for another of the same attempt"),
+		pg(test("TestACompleteThatWaitedForAnotherOfItsAttempt"),
 			inPg("WHEN t.able THEN 'late' ELSE t.state END,", "WHEN t.able THEN 'late' ELSE a.state END,"),
 			inPg("ended_at = coalesce(t.ended_at, t.now),", "ended_at = coalesce(a.ended_at, t.now),"),
 			inPg("OR NOT t.able AND t.state <> 'succeeded' AND t.late_at IS NULL)", "OR NOT t.able AND a.state <> 'succeeded' AND a.late_at IS NULL)")),

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -139,8 +138,8 @@ func TestABeginThatWaitedForAFailureGetsANewProviderKey(t *testing.T) {
 // store is asked, for Jobs would look again after its error.
 func TestACompleteThatWaitedForAnotherOfItsAttempt(t *testing.T) {
 	t.Parallel()
-	for _, want := range []error{nil, onejob.ErrLateResult} {
-		t.Run(fmt.Sprint(want), func(t *testing.T) {
+	for name, want := range map[string]error{"won": nil, "late": onejob.ErrLateResult} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := newLocked(t)
 			store, err := onejob.NewPostgresStore(l.db, nil)

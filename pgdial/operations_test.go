@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"errors"
+	"net"
 	"testing"
 	"time"
 
@@ -131,17 +132,32 @@ func (op operation) prepare(t *testing.T, key string, direct, jobs *onejob.Jobs)
 	return s
 }
 
+// connection is the one on which an operation failed, by its own address.
+func connection(err error) string {
+	var e *onejob.Error
+	var network *net.OpError
+	if !errors.As(err, &e) || !errors.As(e.Cause, &network) || network.Source == nil {
+		return ""
+	}
+	return network.Source.String()
+}
+
 // settles repeats the operation, which the network now lets through, and looks
 // at what there is. The connections of the pool that went silent before are found
-// out one by one, and on a busy machine the server itself may seem silent, so
-// there is no number of tries that is enough.
+// out one by one, none of them twice. On a busy machine the server itself may
+// seem silent on a new one, so there is no number of tries that is enough.
 func (op operation) settles(t *testing.T, direct *onejob.Jobs, s *scene) {
 	t.Helper()
 	var err error
+	silent := map[string]bool{}
 	for begin := time.Now(); time.Since(begin) < watchdog; {
 		within(t, op.name+" repeated", func() { err = op.run(t.Context(), s) })
 		if !errors.Is(err, onejob.ErrUnavailable) {
 			break
+		}
+		if c := connection(err); c != "" {
+			require.False(t, silent[c], "a connection that was found silent serves again")
+			silent[c] = true
 		}
 	}
 	require.NoError(t, err, "repeated")

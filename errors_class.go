@@ -42,6 +42,16 @@ func serialization(err error) bool {
 	return false
 }
 
+// statementGone reports whether a prepared statement was not there to be
+// executed, or its name was taken.
+func statementGone(err error) bool {
+	switch sqlState(err) {
+	case "26000", "42P05":
+		return true
+	}
+	return false
+}
+
 // retryTx reports whether the host's transaction lost a race: PostgreSQL
 // 40001 and 40P01; SQLite BUSY and LOCKED with all their extended codes.
 func retryTx(err error) bool {

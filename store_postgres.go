@@ -3,6 +3,7 @@ package onejob
 import (
 	"context"
 	"database/sql"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,6 +16,7 @@ type PostgresStore struct {
 	db     *sql.DB
 	schema string
 	sql    statements
+	gone   atomic.Int64 // prepared statements that a connection had lost
 	schemaCheck
 }
 
@@ -276,16 +278,23 @@ func (s *PostgresStore) Complete(ctx context.Context, p CompleteParams) (Record,
 	if p.OnComplete == nil {
 		return pgRun2(ctx, s, func(q runner) (Record, bool, error) { return s.complete(ctx, q, p) })
 	}
-	var rec Record
-	var won bool
-	err := s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
-		rec, won, err = s.complete(ctx, s.sql.inOwn(tx), p)
+	rec, won, err := s.completeWithHook(ctx, p, s.inOwn)
+	if !won && statementGone(err) {
+		s.gone.Add(1)
+		rec, won, err = s.completeWithHook(ctx, p, s.plainly)
+	}
+	return rec, won && err == nil, err
+}
+
+func (s *PostgresStore) completeWithHook(ctx context.Context, p CompleteParams, in func(tx *sql.Tx) runner) (rec Record, won bool, err error) {
+	err = s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		rec, won, err = s.complete(ctx, in(tx), p)
 		if err != nil || !won {
 			return err
 		}
 		return p.OnComplete(ctx, tx, rec.Job)
 	})
-	return rec, won && err == nil, err
+	return rec, won, err
 }
 
 // CompleteTx implements [TxStore].

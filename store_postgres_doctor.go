@@ -102,6 +102,10 @@ func (s *PostgresStore) poolFindings(ctx context.Context) []Finding {
 	if open == 0 || open >= probeConns {
 		s.probePool(ctx)
 	}
+	if n := s.gone.Load(); n > 0 {
+		list = append(list, Finding{"prepared statements", strconv.FormatInt(n, 10) + " were lost", true,
+			"a pooler in transaction mode can run one caller's values with another's statement: set PostgresOptions.Unprepared behind one, and let nothing send DISCARD ALL or DEALLOCATE ALL"})
+	}
 	if n := s.db.Stats().MaxIdleClosed; n > 0 {
 		list = append(list, Finding{"MaxIdleConns", "less than MaxOpenConns (" + strconv.FormatInt(n, 10) + " closed)", false,
 			"connections are opened and closed all the time: call db.SetMaxIdleConns with the number given to SetMaxOpenConns"})

@@ -10,6 +10,10 @@ import (
 // as a serialization error: then it runs once more, with the same IDs, in a
 // transaction that is read committed.
 //
+// So does one whose prepared statement the connection has lost, or has under
+// another's name: somebody sent DISCARD ALL, or a pooler changed the server. It
+// failed before it was executed.
+//
 // Unprepared, every statement runs in such a transaction. Without Prepare
 // lib/pq sends Parse in one round trip and Bind in the next, and a pooler may
 // put another client's statement between them: one caller's arguments then ran
@@ -30,23 +34,39 @@ func pgRunOn[T any](ctx context.Context, s *PostgresStore, first runner, step fu
 		var none T
 		return none, err
 	}
-	if !s.sql.unprepared {
+	in, tries := s.inOwn, 1
+	switch {
+	case s.sql.unprepared:
+		tries = 2
+	default:
 		v, err := step(first)
-		if !serialization(err) {
+		switch {
+		case statementGone(err):
+			s.gone.Add(1)
+			in, tries = s.plainly, 2
+		case !serialization(err):
 			return v, err
 		}
 	}
 	var v T
-	again := func(_ context.Context, tx *sql.Tx) (err error) {
-		v, err = step(s.sql.inOwn(tx))
-		return err
-	}
-	err := s.begun(ctx, again)
-	if s.sql.unprepared && serialization(err) {
-		err = s.begun(ctx, again)
+	var err error
+	for range tries {
+		err = s.begun(ctx, func(_ context.Context, tx *sql.Tx) (err error) {
+			v, err = step(in(tx))
+			return err
+		})
+		if !serialization(err) && !statementGone(err) {
+			break
+		}
+		in = s.plainly
 	}
 	return v, err
 }
+
+func (s *PostgresStore) inOwn(tx *sql.Tx) runner { return s.sql.inOwn(tx) }
+
+// plainly prepares nothing that stays.
+func (s *PostgresStore) plainly(tx *sql.Tx) runner { return s.sql.in(tx) }
 
 // pgRun2 is pgRun for steps that also report whether they were applied.
 func pgRun2(ctx context.Context, s *PostgresStore, step func(q runner) (Record, bool, error)) (Record, bool, error) {

@@ -1,5 +1,7 @@
 package onejob
 
+import "time"
+
 // HotStatements are what each request sends to PostgreSQL, with names written
 // out.
 func HotStatements(s *PostgresStore) map[string]string {
@@ -14,3 +16,19 @@ func HotStatements(s *PostgresStore) map[string]string {
 	}
 	return list
 }
+
+// Waiting is how many writes wait for the writer.
+func Waiting(s *SQLiteStore) int {
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	return len(s.queue.waiting)
+}
+
+// Led reports whether somebody has the writer.
+func Led(s *SQLiteStore) bool { return len(s.queue.lead) == 1 }
+
+// SetMaxBatchTime changes how long a batch takes more in.
+func SetMaxBatchTime(s *SQLiteStore, d time.Duration) { s.queue.maxTime = d }
+
+// MaxBatch is how many writes one transaction takes in.
+const MaxBatch = maxBatch

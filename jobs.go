@@ -51,8 +51,9 @@ type Options struct {
 	// job: a handler, a webhook, a runner, Reconcile, an operator. It is the
 	// one place for the host's own rows: its error undoes both and comes back
 	// to whoever was completing. It never runs for a loser, and not in
-	// CompleteTx, whose caller has a transaction at hand. When COMMIT gives no
-	// answer it may run again, in a new transaction: keep its effects inside tx.
+	// CompleteTx, whose caller has a transaction at hand. It may run again, in a
+	// new transaction, when COMMIT gives no answer, and on SQLite when a write
+	// that shares its commit fails: keep its effects inside tx.
 	//
 	// Use tx and the context handed in: other operations of this Jobs that
 	// write are refused under it, for they would wait for this transaction.

@@ -36,7 +36,12 @@ func newLiteHost(t *testing.T) *liteHost {
 // connection.
 func litePool(t *testing.T, path string, pragmas ...string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", liteDSN(path, pragmas...))
+	return liteDriverPool(t, "sqlite", path, pragmas...)
+}
+
+func liteDriverPool(t *testing.T, driver, path string, pragmas ...string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(driver, liteDSN(path, pragmas...))
 	require.NoError(t, err)
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() { db.Close() })

@@ -15,10 +15,18 @@ type runner interface {
 	query(ctx context.Context, statement string, args ...any) (*sql.Rows, error)
 }
 
+// executor also sends statements that return no rows, and reports how many
+// they changed.
+type executor interface {
+	runner
+	exec(ctx context.Context, statement string, args ...any) (int64, error)
+}
+
 // statements renders the constants, once each, and keeps them prepared.
 type statements struct {
 	db         *sql.DB
 	unprepared bool
+	closed     atomic.Bool
 	names      map[string]string
 	known      sync.Map // constant → *statement
 }
@@ -55,15 +63,27 @@ func (st *statement) prepared(ctx context.Context, db *sql.DB) (*sql.Stmt, error
 	if err != nil {
 		return nil, err
 	}
-	if !st.stmt.CompareAndSwap(nil, stmt) {
-		stmt.Close()
+	if st.stmt.CompareAndSwap(nil, stmt) {
+		return stmt, nil
 	}
-	return st.stmt.Load(), nil
+	stmt.Close()
+	return st.prepared(ctx, db)
+}
+
+// close gives up what was prepared, on a pool that may go on.
+func (c *statements) close() {
+	c.closed.Store(true)
+	c.known.Range(func(_, st any) bool {
+		if stmt := st.(*statement).stmt.Swap(nil); stmt != nil {
+			stmt.Close()
+		}
+		return true
+	})
 }
 
 // query implements runner on the pool.
 func (c *statements) query(ctx context.Context, constant string, args ...any) (*sql.Rows, error) {
-	if c.unprepared {
+	if c.unprepared || c.closed.Load() {
 		return plainRunner{c}.query(ctx, constant, args...)
 	}
 	stmt, err := c.get(constant).prepared(ctx, c.db)
@@ -93,28 +113,76 @@ func (r txRunner) query(ctx context.Context, constant string, args ...any) (*sql
 	return r.tx.QueryContext(ctx, r.c.get(constant).text, args...)
 }
 
+func (r txRunner) exec(ctx context.Context, constant string, args ...any) (int64, error) {
+	return affected(r.tx.ExecContext(ctx, r.c.get(constant).text, args...))
+}
+
 // inOwn returns a runner within a transaction of the pool's own, where what
 // was prepared serves.
-func (c *statements) inOwn(tx *sql.Tx) runner {
-	if c.unprepared {
-		return c.in(tx)
-	}
-	return ownRunner{c, tx}
-}
+func (c *statements) inOwn(tx *sql.Tx) *ownRunner { return &ownRunner{c: c, tx: tx} }
 
 type ownRunner struct {
-	c  *statements
-	tx *sql.Tx
+	c     *statements
+	tx    *sql.Tx
+	bound []boundStmt // a batch sends the same few again and again
+	kept  *keptConn   // the connection, where the store keeps it
 }
 
-func (r ownRunner) query(ctx context.Context, constant string, args ...any) (*sql.Rows, error) {
-	st := r.c.get(constant)
-	stmt := st.stmt.Load()
-	if stmt == nil {
-		// Preparing on the pool here would wait for a second connection.
-		return r.tx.QueryContext(ctx, st.text, args...)
+type boundStmt struct {
+	constant string
+	stmt     *sql.Stmt
+}
+
+// stmt returns the statement within the transaction, nil where it was not
+// prepared: preparing on the pool here would wait for a second connection.
+func (r *ownRunner) stmt(ctx context.Context, constant string) (*sql.Stmt, error) {
+	if r.kept != nil {
+		return r.kept.stmt(ctx, r.c, constant)
 	}
-	return r.tx.StmtContext(ctx, stmt).QueryContext(ctx, args...)
+	if r.c.unprepared {
+		return nil, nil
+	}
+	for _, b := range r.bound {
+		if b.constant == constant {
+			return b.stmt, nil
+		}
+	}
+	stmt := r.c.get(constant).stmt.Load()
+	if stmt == nil {
+		return nil, nil
+	}
+	stmt = r.tx.StmtContext(ctx, stmt)
+	r.bound = append(r.bound, boundStmt{constant, stmt})
+	return stmt, nil
+}
+
+func (r *ownRunner) query(ctx context.Context, constant string, args ...any) (*sql.Rows, error) {
+	stmt, err := r.stmt(ctx, constant)
+	if err != nil {
+		return nil, err
+	}
+	if stmt != nil {
+		return stmt.QueryContext(ctx, args...)
+	}
+	return r.tx.QueryContext(ctx, r.c.get(constant).text, args...)
+}
+
+func (r *ownRunner) exec(ctx context.Context, constant string, args ...any) (int64, error) {
+	stmt, err := r.stmt(ctx, constant)
+	if err != nil {
+		return 0, err
+	}
+	if stmt != nil {
+		return affected(stmt.ExecContext(ctx, args...))
+	}
+	return affected(r.tx.ExecContext(ctx, r.c.get(constant).text, args...))
+}
+
+func affected(res sql.Result, err error) (int64, error) {
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
 }
 
 // withoutPayload puts null in the place of columns.

@@ -34,17 +34,19 @@ func (s *SQLiteStore) migrations() []migration {
 }
 
 func (s *SQLiteStore) migrate(ctx context.Context, op string, target func(have int) int) error {
-	err := s.locked(ctx, func(ctx context.Context, q execer) error {
-		have, err := s.version(ctx, q)
-		if err != nil {
-			return err
-		}
-		for _, statement := range steps(s.migrations(), have, target(have)) {
-			if _, err := q.ExecContext(ctx, statement); err != nil {
+	err := s.locked(ctx, func() error {
+		return s.immediately(ctx, func(ctx context.Context, q execer) error {
+			have, err := s.version(ctx, q)
+			if err != nil {
 				return err
 			}
-		}
-		return nil
+			for _, statement := range steps(s.migrations(), have, target(have)) {
+				if _, err := q.ExecContext(ctx, statement); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	})
 	if err != nil {
 		return unavailable(op, err)
@@ -71,7 +73,9 @@ func (s *SQLiteStore) ready(ctx context.Context) error {
 	if s.passed.Load() {
 		return nil
 	}
-	err := s.onWriter(ctx, func(context.Context, *sql.Conn) error { return nil })
+	err := s.locked(ctx, func() error {
+		return s.onWriter(ctx, func(context.Context, *sql.Conn) error { return nil })
+	})
 	if err != nil {
 		return err
 	}

@@ -36,18 +36,20 @@ func NewSQLiteStore(writer *sql.DB, opts *SQLiteOptions) (*SQLiteStore, error) {
 	if writer.Stats().MaxOpenConnections != 1 {
 		return nil, named(op, invalid("writer", "must be limited to one connection: call SetMaxOpenConns(1)"))
 	}
-	s := &SQLiteStore{writer: writer, reader: o.Readers, prefix: o.Prefix}
+	s := &SQLiteStore{writer: writer, reader: o.Readers, prefix: o.Prefix, queue: newWriteQueue()}
 	if s.reader == nil {
 		s.reader = writer
 	}
-	s.sql = statements{unprepared: true, names: map[string]string{
+	names := map[string]string{
 		"{p}":       o.Prefix,
 		"{job}":     jobColumns,
 		"{entry}":   withoutPayload(jobColumns, "NULL", "j.params", "j.result"),
 		"{attempt}": attemptColumns("a", "?4"),
 		"{other}":   attemptColumns("o", "?4"),
 		"{shown}":   shownAttempt,
-	}}
+	}
+	s.sql.db, s.sql.names = s.writer, names
+	s.reads.db, s.reads.names = s.reader, names
 	return s, nil
 }
 
@@ -98,7 +100,7 @@ func OpenSQLite(ctx context.Context, path string, opts *SQLiteOptions) (*SQLiteS
 		closeAll(own)
 		return nil, renamed(op, err)
 	}
-	s.own = own
+	s.own, s.keeps = own, path != ":memory:"
 	// The writer makes the file and turns WAL on, before a reader comes.
 	err = s.onWriter(ctx, func(context.Context, *sql.Conn) error { return nil })
 	if err != nil {
@@ -111,9 +113,19 @@ func OpenSQLite(ctx context.Context, path string, opts *SQLiteOptions) (*SQLiteS
 	return s, nil
 }
 
-// Close closes the pools that OpenSQLite made, after what is under way. It
-// closes nothing of the host's.
-func (s *SQLiteStore) Close() error { return closeAll(s.own) }
+// Close refuses the writes that come from now on, waits for those that are under
+// way or wait for the file, and closes the pools that OpenSQLite made. It closes
+// nothing of the host's. It waits for ten seconds at most, and for transactions
+// of Jobs.Tx not at all: those fail.
+func (s *SQLiteStore) Close() error {
+	s.queue.close()
+	if s.queue.leadNow() {
+		s.handOver()
+	}
+	s.sql.close()
+	s.reads.close()
+	return closeAll(s.own)
+}
 
 func closeAll(pools []*sql.DB) error {
 	var first error

@@ -59,9 +59,9 @@ WHERE job_id = ?1 AND id = ?2 AND state = 'started' AND deadline <= ?3`
 
 // Sweep implements [OperatorStore].
 func (s *SQLiteStore) Sweep(ctx context.Context, limit int, clock func() time.Time) (swept []Attempt, err error) {
-	err = s.write(ctx, func(ctx context.Context, q execer) error {
+	err = s.alone(ctx, func(ctx context.Context, q executor) error {
 		now := clock().UnixMicro()
-		rows, err := q.QueryContext(ctx, s.sql.get(sqliteDue).text, limit, nil, nil, now)
+		rows, err := q.query(ctx, sqliteDue, limit, nil, nil, now)
 		if err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (s *SQLiteStore) Sweep(ctx context.Context, limit int, clock func() time.Ti
 			return err
 		}
 		for _, a := range swept {
-			if _, err := s.exec(ctx, q, sqliteSweep, string(a.JobID), a.ID.own(), now); err != nil {
+			if _, err := q.exec(ctx, sqliteSweep, string(a.JobID), a.ID.own(), now); err != nil {
 				return err
 			}
 		}
@@ -117,7 +117,7 @@ UPDATE {p}jobs SET params = NULL, result = NULL, purged_at = ?2, version = versi
 // Purge implements [OperatorStore].
 func (s *SQLiteStore) Purge(ctx context.Context, r Retention, limit int, clock func() time.Time) (int, error) {
 	return purge(r, limit, func(payloads bool, age time.Duration, limit int) (n int, err error) {
-		err = s.write(ctx, func(ctx context.Context, q execer) error {
+		err = s.alone(ctx, func(ctx context.Context, q executor) error {
 			now := clock()
 			n, err = s.purge(ctx, q, payloads, now.Add(-age).UnixMicro(), limit, now.UnixMicro())
 			return err
@@ -129,12 +129,12 @@ func (s *SQLiteStore) Purge(ctx context.Context, r Retention, limit int, clock f
 	})
 }
 
-func (s *SQLiteStore) purge(ctx context.Context, q execer, payloads bool, before int64, limit int, now int64) (int, error) {
+func (s *SQLiteStore) purge(ctx context.Context, q executor, payloads bool, before int64, limit int, now int64) (int, error) {
 	due, work := sqliteDueTombstones, []string{sqliteRemoveAttempts, sqliteRemoveJob}
 	if payloads {
 		due, work = sqliteDuePayloads, []string{sqlitePurgeAttempts, sqlitePurgeDetached, sqlitePurgeWinner, sqlitePurgeJob}
 	}
-	rows, err := q.QueryContext(ctx, s.sql.get(due).text, before, limit)
+	rows, err := q.query(ctx, due, before, limit)
 	if err != nil {
 		return 0, err
 	}
@@ -145,7 +145,7 @@ func (s *SQLiteStore) purge(ctx context.Context, q execer, payloads bool, before
 	for _, id := range ids {
 		for _, statement := range work {
 			args := []any{id, now}[:1+strings.Count(statement, "?2")]
-			if _, err := s.exec(ctx, q, statement, args...); err != nil {
+			if _, err := q.exec(ctx, statement, args...); err != nil {
 				return 0, err
 			}
 		}
@@ -190,24 +190,29 @@ func (s *SQLiteStore) Stats(ctx context.Context, clock func() time.Time) (Stats,
 
 // Doctor implements [OperatorStore].
 func (s *SQLiteStore) Doctor(ctx context.Context) ([]Finding, error) {
-	conn, err := s.writer.Conn(ctx)
+	var list []Finding
+	err := s.locked(ctx, func() error {
+		conn, done, err := s.takeWriter(ctx)
+		if err != nil {
+			return err
+		}
+		defer done()
+		p, err := readPragmas(ctx, conn)
+		if err != nil {
+			return err
+		}
+		list = p.findings()
+		if f, bad := s.fileFinding(); bad {
+			list = append(list, f)
+		}
+		have, err := s.version(ctx, conn)
+		list = append(list, schemaFindings(have, len(s.migrations()))...)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
-	p, err := readPragmas(ctx, conn)
-	if err != nil {
-		return nil, err
-	}
-	list := p.findings()
-	if f, bad := s.fileFinding(); bad {
-		list = append(list, f)
-	}
-	have, err := s.version(ctx, conn)
-	if err != nil {
-		return nil, err
-	}
-	return append(list, schemaFindings(have, len(s.migrations()))...), nil
+	return list, nil
 }
 
 func (p pragmas) findings() []Finding {

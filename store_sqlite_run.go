@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"time"
 )
 
@@ -22,26 +23,51 @@ func stopped(clock func() time.Time) func() time.Time {
 	return func() time.Time { return now }
 }
 
-func (s *SQLiteStore) exec(ctx context.Context, q execer, constant string, args ...any) (int64, error) {
-	res, err := q.ExecContext(ctx, s.sql.get(constant).text, args...)
+// one reads a row, and reports whether there was one.
+func one(ctx context.Context, q runner, dest []any, statement string, args ...any) (bool, error) {
+	rows, err := q.query(ctx, statement, args...)
 	if err != nil {
-		return 0, err
+		return false, err
 	}
-	return res.RowsAffected()
+	found := rows.Next()
+	if found {
+		err = rows.Scan(dest...)
+	}
+	err = drain(rows, err)
+	return found && err == nil, err
 }
 
-// write runs fn in a transaction on the writer. ctx bounds the wait for the
-// writer only: a statement that is interrupted makes SQLite roll back the
-// whole transaction, and what follows would then be committed by itself.
-func (s *SQLiteStore) write(ctx context.Context, fn func(ctx context.Context, q execer) error) error {
+// alone runs fn in a transaction of its own on the writer. ctx bounds the wait
+// for the writer only.
+func (s *SQLiteStore) alone(ctx context.Context, fn func(ctx context.Context, q executor) error) error {
+	return s.exclusive(ctx, func() error {
+		return s.inOwnTx(ctx, false, func(ctx context.Context, q *ownRunner) error { return fn(ctx, q) })
+	})
+}
+
+// exclusive runs fn while no other write of this store runs.
+func (s *SQLiteStore) exclusive(ctx context.Context, fn func() error) error {
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
 	return s.locked(ctx, fn)
 }
 
-// locked is write, also where there are no tables yet.
-func (s *SQLiteStore) locked(ctx context.Context, fn func(ctx context.Context, q execer) error) error {
+// locked is exclusive, also where there are no tables yet.
+func (s *SQLiteStore) locked(ctx context.Context, fn func() error) error {
+	if err := s.queue.open(); err != nil {
+		return err
+	}
+	if err := s.queue.takeLead(ctx); err != nil {
+		return err
+	}
+	defer s.handOver()
+	return fn()
+}
+
+// immediately runs fn in a transaction that was begun IMMEDIATE, where there
+// are perhaps no tables yet.
+func (s *SQLiteStore) immediately(ctx context.Context, fn func(ctx context.Context, q execer) error) error {
 	return s.onWriter(ctx, func(ctx context.Context, conn *sql.Conn) (err error) {
 		// A deferred transaction that reads and then writes fails when another
 		// process wrote in between.
@@ -63,20 +89,6 @@ func (s *SQLiteStore) locked(ctx context.Context, fn func(ctx context.Context, q
 	})
 }
 
-// onWriter takes the writer connection, under a context that does not end.
-func (s *SQLiteStore) onWriter(ctx context.Context, fn func(ctx context.Context, conn *sql.Conn) error) error {
-	conn, err := s.writer.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	ctx = context.WithoutCancel(ctx)
-	if err := s.checkWriter(ctx, conn); err != nil {
-		return err
-	}
-	return fn(ctx, conn)
-}
-
 // rollback ends what may be left of a transaction. SQLite has ended it itself
 // after some errors; then ROLLBACK fails. A connection of which not even that
 // is known is thrown away, unless the database lives in it.
@@ -86,6 +98,9 @@ func (s *SQLiteStore) rollback(ctx context.Context, conn *sql.Conn) {
 	}
 	if outside(ctx, conn) == nil || s.inMemory() {
 		return
+	}
+	if conn == s.kept.conn {
+		s.kept.forget()
 	}
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 }
@@ -100,31 +115,101 @@ func outside(ctx context.Context, q execer) error {
 	return err
 }
 
-// Tx implements [TxStore]. A hook needs a *sql.Tx, which database/sql begins as
-// the driver likes: the first statement is a write that changes nothing, so
-// that the transaction is IMMEDIATE whatever the driver sent.
+// Tx implements [TxStore].
 func (s *SQLiteStore) Tx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
-	if err := s.ready(ctx); err != nil {
+	return s.exclusive(ctx, func() error {
+		return s.inOwnTx(ctx, true, func(own context.Context, q *ownRunner) error {
+			if err := fn(own, q.tx); err != nil {
+				return err
+			}
+			return ctx.Err()
+		})
+	})
+}
+
+// inOwnTx runs fn in a transaction on the writer, under a context that does not
+// end: a statement that is interrupted makes SQLite roll back the whole
+// transaction, and what follows would then be committed by itself. Where fn
+// runs the host's code, it gets a *sql.Tx for it.
+func (s *SQLiteStore) inOwnTx(ctx context.Context, hosted bool, fn func(ctx context.Context, q *ownRunner) error) error {
+	if !s.keeps {
+		if err := s.prepare(ctx); err != nil {
+			return err
+		}
+	}
+	return s.onWriter(ctx, func(ctx context.Context, conn *sql.Conn) error {
+		if s.keeps && !hosted {
+			return s.inPlainTx(ctx, conn, fn)
+		}
+		return s.inHostedTx(ctx, conn, fn)
+	})
+}
+
+// inPlainTx sends BEGIN and COMMIT itself.
+func (s *SQLiteStore) inPlainTx(ctx context.Context, conn *sql.Conn, fn func(ctx context.Context, q *ownRunner) error) error {
+	q := &ownRunner{c: &s.sql, kept: &s.kept}
+	if _, err := q.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	caller := ctx
-	return s.onWriter(ctx, func(ctx context.Context, conn *sql.Conn) error {
-		tx, err := conn.BeginTx(ctx, nil)
-		if err != nil {
+	committed := false
+	defer func() {
+		if !committed { // also after a panic of fn's
+			s.rollback(ctx, conn)
+		}
+	}()
+	if err := fn(ctx, q); err != nil {
+		return err
+	}
+	_, err := q.exec(ctx, "COMMIT")
+	committed = err == nil
+	return err
+}
+
+// inHostedTx has database/sql begin the transaction, as the driver likes: the
+// first statement is a write that changes nothing, so that it is IMMEDIATE
+// whatever the driver sent. A deferred one that reads and then writes fails when
+// another process wrote in between.
+func (s *SQLiteStore) inHostedTx(ctx context.Context, conn *sql.Conn, fn func(ctx context.Context, q *ownRunner) error) error {
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		// Also after a panic of fn's; otherwise it is over by then.
+		if e := tx.Rollback(); e != nil && !errors.Is(e, sql.ErrTxDone) {
+			s.rollback(ctx, conn)
+		}
+	}()
+	q := s.sql.inOwn(tx)
+	if s.keeps {
+		q.kept = &s.kept
+	}
+	if _, err := q.exec(ctx, sqliteLock); err != nil {
+		return err
+	}
+	if err := fn(ctx, q); err != nil {
+		return err
+	}
+	if err = tx.Commit(); err != nil && outside(ctx, conn) != nil {
+		s.rollback(ctx, conn) // the driver has left it open
+	}
+	return err
+}
+
+// prepare prepares the statements of the hot paths on the writer's pool, once:
+// within a transaction there is no second connection to do it on.
+func (s *SQLiteStore) prepare(ctx context.Context) error {
+	if s.prepared.Load() {
+		return nil
+	}
+	for _, constant := range []string{sqliteLock, sqliteCreate, sqliteBeginFirst, sqliteFailed, sqliteBegin, sqliteSwap, sqliteWin, sqliteWinner,
+		sqliteSettle, sqliteAmend, sqliteFindByAttempt} {
+		if _, err := s.sql.get(constant).prepared(ctx, s.writer); err != nil {
 			return err
 		}
-		defer tx.Rollback() // after a panic of fn's; otherwise it is over by then
-		if _, err := s.exec(ctx, tx, sqliteLock); err != nil {
-			return err
-		}
-		if err := fn(ctx, tx); err != nil {
-			return err
-		}
-		if err := caller.Err(); err != nil {
-			return err
-		}
-		return tx.Commit()
-	})
+	}
+	s.prepared.Store(true)
+	return nil
 }
 
 const sqliteLock = `UPDATE {p}migrations SET version = version WHERE false`
@@ -135,7 +220,7 @@ const errTxGone = ruleError("SQLite has rolled the transaction back, after an in
 // within runs fn in a host's transaction, all of it or nothing. The host may
 // have swallowed an error with which SQLite rolled everything back: what is
 // sent then commits by itself, so that is looked at first.
-func (s *SQLiteStore) within(ctx context.Context, tx Tx, fn func(ctx context.Context, q execer) error) error {
+func (s *SQLiteStore) within(ctx context.Context, tx Tx, fn func(ctx context.Context, q executor) error) error {
 	ctx = context.WithoutCancel(ctx)
 	if outside(ctx, tx) == nil {
 		return &Error{Err: ErrRetryTx, Cause: errTxGone}
@@ -143,7 +228,7 @@ func (s *SQLiteStore) within(ctx context.Context, tx Tx, fn func(ctx context.Con
 	if _, err := tx.ExecContext(ctx, "SAVEPOINT onejob_step"); err != nil {
 		return err
 	}
-	if err := fn(ctx, tx); err != nil {
+	if err := fn(ctx, txRunner{&s.sql, tx}); err != nil {
 		// If the transaction is gone these fail, and nothing is left to undo.
 		_, _ = tx.ExecContext(ctx, "ROLLBACK TO onejob_step")
 		_, _ = tx.ExecContext(ctx, "RELEASE onejob_step")

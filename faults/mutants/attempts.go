@@ -8,8 +8,8 @@ var attempts = []Mutant{
 			"\t\trows, err := q.query(ctx, pgBegin, string(p.ID.Job())",
 			"\t\tid := newUUIDv7()\n\t\tp.ID = attemptID(p.ID.Job(), id[19:23]+id[24:])\n\t\trows, err := q.query(ctx, pgBegin, string(p.ID.Job())")),
 		lite(kit("sent twice", "a driver sends each statement twice"), inSQLite(
-			"\tn, err := s.exec(ctx, q, sqliteBegin, job,",
-			"\tid := newUUIDv7()\n\tp.ID = attemptID(p.ID.Job(), id[19:23]+id[24:])\n\tn, err := s.exec(ctx, q, sqliteBegin, job,")),
+			"\tn, err := q.exec(ctx, sqliteBegin, job,",
+			"\tid := newUUIDv7()\n\tp.ID = attemptID(p.ID.Job(), id[19:23]+id[24:])\n\tn, err := q.exec(ctx, sqliteBegin, job,")),
 	}},
 	{ID: "M5", What: "the open attempt is looked for by the statement alone, and no unique index refuses a second one", Plants: []Plant{
 		pg(kit("begin", "64 goroutines begin one attempt"),

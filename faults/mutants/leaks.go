@@ -29,22 +29,22 @@ var leaks = []Mutant{
 		lite(kit("owners", "another owner's job is not there"), statementsByPrefix),
 	}},
 	{ID: "X135", What: "a store without prepared statements prepares", Plants: []Plant{
-		pg(test("TestUnpreparedParsesWithinTransactionsOnly"), Edit{"statements.go", "\tif c.unprepared {\n\t\treturn plainRunner{c}.query(ctx, constant, args...)\n\t}\n", ""},
-			Edit{"store_postgres_run.go", "if !s.sql.unprepared {", "if s.sql.db != nil {"}),
+		pg(test("TestUnpreparedParsesWithinTransactionsOnly"), Edit{"statements.go", "\tif c.unprepared || c.closed.Load() {\n\t\treturn plainRunner{c}.query(ctx, constant, args...)\n\t}\n", ""},
+			Edit{"store_postgres_run.go", "\tcase s.sql.unprepared:\n", "\tcase s.sql.unprepared && s.sql.db == nil:\n"}),
 	}},
 	{ID: "X136", What: "an unprepared statement is sent outside of a transaction", Plants: []Plant{
-		pg(test("TestUnpreparedParsesWithinTransactionsOnly"), Edit{"store_postgres_run.go", "if !s.sql.unprepared {", "if s.sql.db != nil {"}),
+		pg(test("TestUnpreparedParsesWithinTransactionsOnly"), Edit{"store_postgres_run.go", "\tcase s.sql.unprepared:\n", "\tcase s.sql.unprepared && s.sql.db == nil:\n"}),
 	}},
 	{ID: "X137", What: "SQLite does not wait for the disk", Plants: []Plant{
 		lite(test("TestDoctorFindsNothingWhereAllIsWell"), Edit{"store_sqlite_open.go", `"synchronous = FULL"`, `"synchronous = NORMAL"`}),
 	}},
 	{ID: "X138", What: "a reader of SQLite keeps to the snapshot in which it first looked for a key", Plants: []Plant{
-		lite(kit("double click", "64 goroutines create one job"), inSQLite("\treturn s.find(ctx, s.reader, p)\n",
-			"\trec, err := s.find(ctx, s.reader, p)\n\tif err == nil && p.Key != \"\" {\n\t\tfirst, _ := s.sql.known.LoadOrStore(\"seen \"+p.Owner+p.Key, rec)\n\t\treturn first.(Record), nil\n\t}\n\treturn rec, err\n")),
+		lite(kit("double click", "64 goroutines create one job"), inSQLite("\treturn s.find(ctx, &s.reads, p)\n",
+			"\trec, err := s.find(ctx, &s.reads, p)\n\tif err == nil && p.Key != \"\" {\n\t\tfirst, _ := s.sql.known.LoadOrStore(\"seen \"+p.Owner+p.Key, rec)\n\t\treturn first.(Record), nil\n\t}\n\treturn rec, err\n")),
 	}},
 	{ID: "X139", What: "a job and its attempts are read in two statements", Plants: []Plant{
 		pg(kit("read races", "a job and its attempts are of one instant"), readInTwo("pgRun(ctx, s, func(q runner) (Record, error) { return s.find(ctx, q, p) })", pgFile)),
-		lite(kit("read races", "a job and its attempts are of one instant"), readInTwo("s.find(ctx, s.reader, p)", sqliteFile)),
+		lite(kit("read races", "a job and its attempts are of one instant"), readInTwo("s.find(ctx, &s.reads, p)", sqliteFile)),
 	}},
 	{ID: "X141", What: "the words of a cause are taken for this call's own", Plants: []Plant{
 		lite(kit("the whole way", "the call's own refusal"), Edit{"errors.go", "errs = append(errs, foreignError{e.Cause})", "errs = append(errs, e.Cause)"}),

@@ -71,8 +71,8 @@ var settling = []Mutant{
 	}},
 	{ID: "X60", What: "CancelJob ends the job's open attempt with it", Plants: []Plant{
 		lite(kit("order of return, raced", "an attempt that is open when its job is canceled"), inSQLite(
-			"\t\tapplied = true\n\t\trec, err = s.find(ctx, q, after)",
-			"\t\tapplied = true\n\t\tif after.ID != \"\" {\n\t\t\t_, err = s.exec(ctx, q, \"UPDATE {p}attempts SET state = 'canceled', ended_at = ?2 WHERE job_id = ?1 AND state IN ('started', 'unknown')\", string(after.ID), after.Clock().UnixMicro())\n\t\t\tif err != nil {\n\t\t\t\treturn err\n\t\t\t}\n\t\t}\n\t\trec, err = s.find(ctx, q, after)")),
+			"\t\trec, err := s.find(ctx, q, after)",
+			"\t\tif after.ID != \"\" {\n\t\t\t_, err = q.exec(ctx, \"UPDATE {p}attempts SET state = 'canceled', ended_at = ?2 WHERE job_id = ?1 AND state IN ('started', 'unknown')\", string(after.ID), after.Clock().UnixMicro())\n\t\t\tif err != nil {\n\t\t\t\treturn Record{}, false, err\n\t\t\t}\n\t\t}\n\t\trec, err := s.find(ctx, q, after)")),
 	}},
 	{ID: "X61", What: "Reconcile takes a failure to dial for proof", Plants: []Plant{
 		lite(kit("reconcile", "no result and no error is no knowledge"), Edit{"operator_reconcile.go", "case proofIn(err) == markProof:", "case proofIn(err) != noProof:"}),

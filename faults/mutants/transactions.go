@@ -4,7 +4,7 @@ package mutants
 // the store's own, and that of OnComplete.
 var transactions = []Mutant{
 	{ID: "M11", What: "writes run in a deferred SQLite transaction", Plants: []Plant{
-		lite(test("TestEveryWriteOnSQLiteHoldsTheLockBeforeItReads"), Edit{"store_sqlite_run.go", `"BEGIN IMMEDIATE"`, `"BEGIN"`}),
+		lite(test("TestEveryWriteOnSQLiteHoldsTheLockBeforeItReads"), Edit{"store_sqlite_run.go", "q.exec(ctx, \"BEGIN IMMEDIATE\")", "q.exec(ctx, \"BEGIN\")"}),
 	}},
 	{ID: "M12.1", What: "an error of COMMIT in Tx is told as what it is, without looking whether it stands", Plants: []Plant{
 		pg(kit("lost answers", "COMMIT gives no answer"), Edit{"tx.go", "case o.ran && s.committed(ctx, o):", "case o.ran && s.committed(ctx, o) && err == nil:"}),
@@ -35,12 +35,12 @@ var transactions = []Mutant{
 		pg(kit("transactions", "an error undoes all of it and comes back as it is"), Edit{"store_postgres_run.go",
 			"\tif err := fn(ctx, tx); err != nil {\n\t\treturn err\n\t}\n\treturn tx.Commit()", "\tferr := fn(ctx, tx)\n\tif err := tx.Commit(); err != nil {\n\t\treturn err\n\t}\n\treturn ferr"}),
 		lite(kit("transactions", "an error undoes all of it and comes back as it is"), Edit{"store_sqlite_run.go",
-			"\t\tif err := fn(ctx, tx); err != nil {\n\t\t\treturn err\n\t\t}\n\t\tif err := caller.Err()", "\t\tif err := fn(ctx, tx); err != nil {\n\t\t\t_ = tx.Commit()\n\t\t\treturn err\n\t\t}\n\t\tif err := caller.Err()"}),
+			"\tif err := fn(ctx, q); err != nil {\n\t\treturn err\n\t}\n\tif err = tx.Commit()", "\tif err := fn(ctx, q); err != nil {\n\t\t_ = tx.Commit()\n\t\treturn err\n\t}\n\tif err = tx.Commit()"}),
 	}},
 	{ID: "M26.3", What: "a write of several statements on SQLite is committed after one of them has failed", Plants: []Plant{
 		lite(test("TestAStepOnSQLiteIsAllOrNothing"), Edit{"store_sqlite_run.go",
-			"\t\tif err = fn(ctx, conn); err != nil {\n\t\t\treturn err\n\t\t}\n\t\t_, err = conn.ExecContext(ctx, \"COMMIT\")",
-			"\t\tferr := fn(ctx, conn)\n\t\tif _, err = conn.ExecContext(ctx, \"COMMIT\"); err == nil {\n\t\t\tcommitted, err = true, ferr\n\t\t\treturn err\n\t\t}"}),
+			"\tif err := fn(ctx, q); err != nil {\n\t\treturn err\n\t}\n\t_, err := q.exec(ctx, \"COMMIT\")",
+			"\tferr := fn(ctx, q)\n\t_, err := q.exec(ctx, \"COMMIT\")\n\tif err == nil {\n\t\tcommitted = true\n\t\treturn ferr\n\t}"}),
 	}},
 	{ID: "M28", What: "the qualification is read without a lock", Later: "there are no qualifications yet"},
 	{ID: "X110", What: "a duplicate in CreateTx is an error of the database and poisons the host's transaction", Plants: []Plant{
@@ -49,15 +49,16 @@ var transactions = []Mutant{
 	}},
 	{ID: "X111", What: "OnComplete runs for losers too", Plants: []Plant{
 		pg(kit("OnComplete", "never runs for a loser"), inPg("\t\tif err != nil || !won {\n\t\t\treturn err\n\t\t}\n\t\treturn p.OnComplete", "\t\tif err != nil {\n\t\t\treturn err\n\t\t}\n\t\treturn p.OnComplete")),
-		lite(kit("OnComplete", "never runs for a loser"), inSQLite("if err := step(ctx, tx); err != nil || !won {", "if err := step(ctx, tx); err != nil {")),
+		lite(kit("OnComplete", "never runs for a loser"), inSQLite("if err == nil && won && p.OnComplete != nil {", "if err == nil && p.OnComplete != nil {")),
 	}},
 	{ID: "X112", What: "the error of OnComplete is swallowed", Plants: []Plant{
 		pg(kit("OnComplete refuses", "its error undoes both"), inPg("\t\treturn p.OnComplete(ctx, tx, rec.Job)\n", "\t\t_ = p.OnComplete(ctx, tx, rec.Job)\n\t\treturn nil\n")),
-		lite(kit("OnComplete refuses", "its error undoes both"), inSQLite("\t\t\treturn p.OnComplete(ctx, tx, rec.Job)\n", "\t\t\t_ = p.OnComplete(ctx, tx, rec.Job)\n\t\t\treturn nil\n")),
+		lite(kit("OnComplete refuses", "its error undoes both"), inSQLite("\t\t\terr = p.OnComplete(ctx, q.tx, rec.Job)\n", "\t\t\t_ = p.OnComplete(ctx, q.tx, rec.Job)\n")),
 	}},
 	{ID: "X113", What: "OnComplete runs after the commit of the swap", Plants: []Plant{
-		lite(kit("OnComplete refuses", "its error undoes both"), inSQLite("\t\t\treturn p.OnComplete(ctx, tx, rec.Job)\n\t\t})\n",
-			"\t\t\treturn nil\n\t\t})\n\t\tif err == nil && won {\n\t\t\terr = s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error { return p.OnComplete(ctx, tx, rec.Job) })\n\t\t}\n")),
+		lite(kit("OnComplete refuses", "its error undoes both"), inSQLite("\t\t\terr = p.OnComplete(ctx, q.tx, rec.Job)\n", ""),
+			inSQLite("\treturn s.write(ctx, write{size: len(p.Result), hook: p.OnComplete != nil, keep: keep, run: run})\n",
+				"\trec, won, err := s.write(ctx, write{size: len(p.Result), keep: keep, run: run})\n\tif err == nil && won && p.OnComplete != nil {\n\t\terr = s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error { return p.OnComplete(ctx, tx, rec.Job) })\n\t}\n\treturn rec, won, err\n")),
 	}},
 	{ID: "X114", What: "a race that OnComplete lost in the database is taken for its refusal", Plants: []Plant{
 		pg(kit("OnComplete refuses", "a race in the database is no refusal"), Edit{"tx.go", "if err == nil || mayPass(ctx, tx, err) {", "if err == nil {"}),
@@ -72,7 +73,7 @@ var transactions = []Mutant{
 		lite(kit("refusals in transactions", "two attempts of one job undo each other"), Edit{"tx.go", "\t\tp.Drop = true\n", ""}),
 	}},
 	{ID: "X118", What: "a statement that lost a race under a stricter isolation is not run again", Plants: []Plant{
-		pg(test("TestStormUnderStricterDefaultIsolation"), Edit{"store_postgres_run.go", "\t\tif !serialization(err) {\n\t\t\treturn v, err\n\t\t}\n", "\t\tif !serialization(err) || err != nil {\n\t\t\treturn v, err\n\t\t}\n"}),
+		pg(test("TestStormUnderStricterDefaultIsolation"), Edit{"store_postgres_run.go", "\t\tcase !serialization(err):\n", "\t\tcase !serialization(err) || err != nil:\n"}),
 	}},
 	{ID: "X119", What: "Tx takes the database's default isolation", Plants: []Plant{
 		pg(test("TestTxIsReadCommittedWhateverTheDatabasesDefault"), Edit{"store_postgres_run.go", "&sql.TxOptions{Isolation: sql.LevelReadCommitted}", "nil"}),
@@ -82,13 +83,13 @@ var transactions = []Mutant{
 			"\t\trec, err := st.Create(ctx, p)\n\t\tif err != nil ||", "\t\trec, err := st.Create(ctx, p)\n\t\tif retryTx(err) {\n\t\t\tcontinue\n\t\t}\n\t\tif err != nil ||"}),
 	}},
 	{ID: "X121", What: "Tx on SQLite is deferred", Plants: []Plant{
-		lite(test("TestTxOnSQLiteIsImmediate"), Edit{"store_sqlite_run.go", "\t\tif _, err := s.exec(ctx, tx, sqliteLock); err != nil {\n\t\t\treturn err\n\t\t}\n", ""}),
+		lite(test("TestTxOnSQLiteIsImmediate"), Edit{"store_sqlite_run.go", "\tif _, err := q.exec(ctx, sqliteLock); err != nil {\n\t\treturn err\n\t}\n", ""}),
 	}},
 	{ID: "X122", What: "a context that ended inside Tx does not keep it from committing", Plants: []Plant{
-		lite(kit("transactions", "a context that ends inside undoes all of it"), Edit{"store_sqlite_run.go", "\t\tif err := caller.Err(); err != nil {\n\t\t\treturn err\n\t\t}\n", "\t\t_ = caller\n"}),
+		lite(kit("transactions", "a context that ends inside undoes all of it"), Edit{"store_sqlite_run.go", "\t\t\treturn ctx.Err()\n", "\t\t\treturn own.Err()\n"}),
 	}},
 	{ID: "X123", What: "writes on SQLite run under the caller's context", Plants: []Plant{
-		lite(test("TestAWriteOnSQLiteIsNotInterrupted"), Edit{"store_sqlite_run.go", "\tdefer conn.Close()\n\tctx = context.WithoutCancel(ctx)\n", "\tdefer conn.Close()\n"}),
+		lite(test("TestAWriteOnSQLiteIsNotInterrupted"), Edit{"store_sqlite_writer.go", "\tdefer done()\n\tctx = context.WithoutCancel(ctx)\n", "\tdefer done()\n"}),
 	}},
 	{ID: "X124", What: "Tx takes another's completion for its own commit", Plants: []Plant{
 		lite(test("TestTxDoesNotTakeAnothersCommitForItsOwn"), Edit{"tx.go", "rec.Attempt.State == StateSucceeded && rec.Job.EndedAt.Equal(o.endedAt)", "rec.Attempt.State == StateSucceeded"}),

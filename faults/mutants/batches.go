@@ -1,0 +1,60 @@
+package mutants
+
+// batches are mutants of how the writes of a SQLite store share a commit.
+var batches = []Mutant{
+	{ID: "X170", What: "a batch goes on after one of its writes has failed", Plants: []Plant{
+		lite(test("TestAWriteThatFailsDoesNotFailItsBatch"), Edit{"store_sqlite_batch.go", "\treturn w.err == nil\n", "\treturn true\n"}),
+	}},
+	{ID: "X171", What: "who was in a batch that was undone is told that it is done", Plants: []Plant{
+		lite(test("TestAWriteThatFailsDoesNotFailItsBatch"), Edit{"store_sqlite_batch.go", "\ttold := runAlone // also where own panics\n", "\ttold := isDone\n"}),
+	}},
+	{ID: "X172", What: "a batch is told to be done although its COMMIT has failed", Plants: []Plant{
+		lite(test("TestAWriteThatFailsDoesNotFailItsBatch"), Edit{"store_sqlite_batch.go", "\tcase err == nil:\n", "\tcase err == nil || !errors.Is(err, errBatch) && len(b.others) > 0:\n"}),
+	}},
+	{ID: "X173", What: "the leader's own OnComplete may have lost the transaction, and the batch goes on", Plants: []Plant{
+		lite(test("TestAWriteThatFailsDoesNotFailItsBatch"), Edit{"store_sqlite_write.go", "\tif w.err == nil && w.hook && outside(w.ctx, q.tx) == nil {\n\t\treturn errTxGone\n\t}\n", ""}),
+	}},
+	{ID: "X174", What: "what OnComplete wrote before it refused stays in the batch", Plants: []Plant{
+		lite(test("TestAWriteThatFailsDoesNotFailItsBatch"), Edit{"store_sqlite_write.go", "return send(w.ctx, q.tx, \"ROLLBACK TO onejob_write\") == nil && send(", "return send("}),
+	}},
+	{ID: "X175", What: "OnComplete runs on the leader's goroutine", Plants: []Plant{
+		lite(test("TestAWriteThatFailsDoesNotFailItsBatch"), Edit{"store_sqlite_batch.go",
+			"\t\tt := &turn{q: q, over: make(chan bool)}\n\t\tw.told <- verdict{hasTurn, t}\n\t\treturn <-t.over\n", "\t\treturn w.inSavepoint(q)\n"}),
+	}},
+	{ID: "X176", What: "a caller that has gone is carried out", Plants: []Plant{
+		lite(test("TestACallerOfABatchThatGoes"),
+			Edit{"store_sqlite_queue.go", "\t\t\tif q.remove(w) || !w.hook {\n", "\t\t\tif !w.hook {\n"},
+			Edit{"store_sqlite_queue.go", "\t\tif w.caller.Err() != nil {\n\t\t\tcontinue\n\t\t}\n", ""}),
+	}},
+	{ID: "X177", What: "each of those that wait waits for another process's lock as long as the first", Plants: []Plant{
+		lite(test("TestAFileThatStaysLockedIsToldToAllThatWait"), Edit{"store_sqlite_batch.go", "\t\ts.queue.refuse(latest, err)\n", "\t\t_ = latest\n"}),
+	}},
+	{ID: "X178", What: "a batch has no bound", Plants: []Plant{
+		lite(test("TestABatchIsBounded"), Edit{"store_sqlite_batch.go", "return b.size+w.size <= maxBatchBytes && (b.hosted || !w.hook)\n", "return b.hosted || !w.hook\n"}),
+	}},
+	{ID: "X179", What: "Close does not wait for the writes that wait", Plants: []Plant{
+		lite(test("TestCloseWaitsForWhatWaits"), Edit{"store_sqlite_queue.go", "\tcase <-q.drained:\n", "\tdefault:\n"}),
+	}},
+	{ID: "X180", What: "each write has its own commit", Plants: []Plant{
+		lite(test("TestWritesThatWaitOnSQLiteShareOneCommit"), Edit{"store_sqlite_batch.go", "\terr := s.leadWith(ctx, own, b.hosted, b.takeIn)\n", "\terr := s.leadWith(ctx, own, b.hosted, func(*ownRunner) error { return nil })\n"}),
+	}},
+	{ID: "X184", What: "a batch whose transaction is not database/sql's takes OnComplete in", Plants: []Plant{
+		lite(test("TestOnCompleteThatComesToABatchWithoutOne"), Edit{"store_sqlite_batch.go", "maxBatchBytes && (b.hosted || !w.hook)\n", "maxBatchBytes\n"}),
+	}},
+	{ID: "X185", What: "a key that exists is looked for by the writer only, behind its lock", Plants: []Plant{
+		lite(test("TestADuplicateOnSQLiteDoesNotWaitForTheWriter"), Edit{"store_sqlite_batch.go", "\tif own.moot != nil && s.reader != s.writer {\n", "\tif own.moot != nil && s.reader == nil {\n"}),
+	}},
+	{ID: "X186", What: "a store goes on with a connection that has broken", Plants: []Plant{
+		lite(test("TestSQLiteTakesAnotherConnectionWhenOneBreaks"), Edit{"store_sqlite_writer.go", "\tif !s.kept.alive() {\n", "\tif s.kept.conn == nil {\n"}),
+	}},
+	{ID: "X181", What: "a prepared statement that the connection has lost is a failure", Plants: []Plant{
+		pg(test("TestAPreparedStatementThatIsGoneIsNoFailure"), Edit{"store_postgres_run.go", "\t\tcase statementGone(err):\n", "\t\tcase statementGone(err) && err == nil:\n"}),
+	}},
+	{ID: "X182", What: "CreateMany stores in the order of its caller", Plants: []Plant{
+		pg(kit("many", "callers with the same keys in other orders"), Edit{"create_many.go",
+			"return cmp.Or(cmp.Compare(a.Intent.Owner, b.Intent.Owner), cmp.Compare(a.Intent.Key, b.Intent.Key))", "return cmp.Compare(a.at, b.at)"}),
+	}},
+	{ID: "X183", What: "an array's quotes are not escaped", Plants: []Plant{
+		pg(kit("many", "any bytes are kept"), Edit{"store_postgres_many.go", "_, _ = pgQuoted.WriteString(&a.b, s)", "a.b.WriteString(s)"}),
+	}},
+}

@@ -73,6 +73,35 @@ func ExampleJobs_Create() {
 	// conflict: true
 }
 
+func ExampleJobs_CreateMany() {
+	ctx := context.Background()
+	jobs, closeJobs := openJobs(nil)
+	defer closeJobs()
+
+	// A batch of payouts that is sent again, with one amount changed and one new.
+	payout := func(key, amount string) onejob.Intent {
+		return onejob.Intent{Owner: "payroll", Key: key, Kind: "payout", Params: []byte(`{"amount":` + amount + `}`)}
+	}
+	for _, batch := range [][]onejob.Intent{
+		{payout("march-7", "900"), payout("march-8", "1200")},
+		{payout("march-7", "900"), payout("march-8", "1300"), payout("march-9", "700")},
+	} {
+		list, err := jobs.CreateMany(ctx, batch)
+		if err != nil {
+			log.Fatal(err) // nothing is known: repeat the call
+		}
+		for i, c := range list {
+			fmt.Println(batch[i].Key, c.Created, errors.Is(c.Err, onejob.ErrKeyConflict))
+		}
+	}
+	// Output:
+	// march-7 true false
+	// march-8 true false
+	// march-7 false false
+	// march-8 false true
+	// march-9 true false
+}
+
 func ExampleJobs_BeginAttempt() {
 	ctx := context.Background()
 	jobs, closeJobs := openJobs(nil)

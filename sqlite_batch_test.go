@@ -203,6 +203,9 @@ func TestADuplicateOnSQLiteDoesNotWaitForTheWriter(t *testing.T) {
 			require.Equal(t, a.JobID, job.ID)
 			_, _, err = h.jobs.Start(t.Context(), liteIntent("k"), liteTry)
 			require.ErrorIs(t, err, onejob.ErrAttemptOpen)
+			list, err := h.jobs.CreateMany(t.Context(), []onejob.Intent{liteIntent("k"), liteIntent("k")})
+			require.NoError(t, err)
+			require.Equal(t, a.JobID, list[1].Job.ID)
 		}
 		duplicate() // the writer is free
 		require.NoError(t, h.jobs.Tx(t.Context(), func(context.Context, *sql.Tx) error {

@@ -208,6 +208,18 @@ type TxStore interface {
 	FindTx(ctx context.Context, tx Tx, p FindParams) (Record, error)
 }
 
+// BatchStore is the ability to store many jobs in one step. Without it
+// [Jobs.CreateMany] stores them one by one.
+type BatchStore interface {
+	// CreateMany stores the jobs whose keys their owners do not have yet, all of
+	// them or none. It returns the jobs that hold the keys, at the places of the
+	// params. A record without an ID means that the holder was not seen.
+	//
+	// The params are sorted by owner and key: rows that are locked in that order
+	// cannot deadlock. Of two with one key the first is stored.
+	CreateMany(ctx context.Context, params []CreateParams) ([]Record, error)
+}
+
 // OperatorStore is the ability to serve an [Operator]'s queries.
 type OperatorStore interface {
 	// Page lists at most limit attempts that match f, by start time, job and

@@ -24,6 +24,7 @@ var abilities = map[string]reflect.Type{
 	"Store":         reflect.TypeFor[onejob.Store](),
 	"TxStore":       reflect.TypeFor[onejob.TxStore](),
 	"OperatorStore": reflect.TypeFor[onejob.OperatorStore](),
+	"BatchStore":    reflect.TypeFor[onejob.BatchStore](),
 }
 
 // storesInTheLibrary are the exported interfaces of the root package that are
@@ -157,6 +158,10 @@ var methods = map[string]struct {
 	}},
 	"TxStore.FindTx": {false, func(s *subject) error {
 		_, err := s.door.FindTx(s.ctx, s.tx, onejob.FindParams{ID: s.open.JobID, AnyOwner: true})
+		return err
+	}},
+	"BatchStore.CreateMany": {true, func(s *subject) error {
+		_, err := s.door.CreateMany(s.ctx, []onejob.CreateParams{s.create()})
 		return err
 	}},
 	"OperatorStore.Page": {false, func(s *subject) error {

@@ -46,6 +46,14 @@ var keyCreations = []keyCreation{
 		job, _, err := h.jobs.Start(h.ctx, in, try("primary"))
 		return job, false, err
 	}},
+	{name: "CreateMany", ask: func(h *harness, in onejob.Intent) (onejob.Job, bool, error) {
+		list, err := h.jobs.CreateMany(h.ctx, []onejob.Intent{in})
+		if err != nil {
+			return onejob.Job{}, false, err
+		}
+		require.Len(h, list, 1)
+		return list[0].Job, false, list[0].Err
+	}},
 	{name: "Do", ask: func(h *harness, in onejob.Intent) (onejob.Job, bool, error) {
 		called := false
 		job, err := h.jobs.Do(h.ctx, in, try("primary"), func(context.Context, onejob.Job, onejob.Attempt) ([]byte, error) {

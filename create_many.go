@@ -1,0 +1,113 @@
+package onejob
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+)
+
+// maxMany is how many intents CreateMany takes.
+const maxMany = 1000
+
+// Created is what became of one intent of [Jobs.CreateMany]: what Create would
+// have returned for it.
+type Created struct {
+	Job Job
+	// Created reports whether this call stored the job.
+	Created bool
+	// Err is ErrInvalid, ErrKeyConflict or ErrKeyRetired.
+	Err error
+}
+
+// CreateMany is Create for up to 1,000 intents, whose params are 16 MiB together
+// at most, in one statement and one commit. What becomes of each, at the same
+// place as the intent, is what Create would have told of it; an intent that is
+// refused does not keep the others. Of two intents with one key the first is
+// stored. A store without [BatchStore] stores them one by one.
+//
+// The error is ErrInvalid for too many intents, or ErrUnavailable: then repeat
+// the call, and the jobs that were stored after all are found.
+func (s *Jobs) CreateMany(ctx context.Context, in []Intent) ([]Created, error) {
+	const op = "CreateMany"
+	if len(in) > maxMany {
+		return nil, named(op, invalid("in", fmt.Sprintf("must hold at most %d intents: split it", maxMany)))
+	}
+	if err := s.mayWrite(ctx, op); err != nil {
+		return nil, err
+	}
+	list := make([]Created, len(in))
+	var wanted []manyParams
+	size := 0
+	for i := range in {
+		p, err := s.createParams(in[i])
+		if err != nil {
+			list[i].Err = named(op, err)
+			continue
+		}
+		wanted = append(wanted, manyParams{p, i})
+		size += len(p.Intent.Params)
+	}
+	if size > maxPayload {
+		return nil, named(op, invalid("in", fmt.Sprintf("must hold at most %d bytes of params together: split it", maxPayload)))
+	}
+	// Whoever stores the same keys meets them in the same order: two callers
+	// cannot wait for each other.
+	slices.SortStableFunc(wanted, func(a, b manyParams) int {
+		return cmp.Or(cmp.Compare(a.Intent.Owner, b.Intent.Owner), cmp.Compare(a.Intent.Key, b.Intent.Key))
+	})
+	for range rounds {
+		if len(wanted) == 0 {
+			return list, nil
+		}
+		recs, err := settling(ctx, func(ctx context.Context) ([]Record, error) {
+			recs, err := s.createAll(ctx, wanted)
+			if err != nil {
+				return nil, unavailable(op, err)
+			}
+			return recs, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		// The holder of a key may be gone when it is looked for: again.
+		unseen := wanted[:0]
+		for n, w := range wanted {
+			if recs[n].Job.ID == "" {
+				unseen = append(unseen, w)
+				continue
+			}
+			c := &list[w.at]
+			c.Job, c.Created, c.Err = createdJob(op, recs[n], w.CreateParams, in[w.at])
+		}
+		wanted = unseen
+	}
+	if len(wanted) > 0 {
+		return nil, unavailable(op, errUndecided)
+	}
+	return list, nil
+}
+
+type manyParams struct {
+	CreateParams
+	at int // its place in what the caller gave
+}
+
+// createAll asks the store for all at once, or one by one where it cannot.
+func (s *Jobs) createAll(ctx context.Context, wanted []manyParams) ([]Record, error) {
+	if many, ok := s.store.(BatchStore); ok {
+		params := make([]CreateParams, len(wanted))
+		for i, w := range wanted {
+			params[i] = w.CreateParams
+		}
+		return many.CreateMany(ctx, params)
+	}
+	recs := make([]Record, len(wanted))
+	for i, w := range wanted {
+		var err error
+		if recs[i], err = s.createOn(ctx, s.store, w.CreateParams); err != nil {
+			return nil, err
+		}
+	}
+	return recs, nil
+}

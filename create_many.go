@@ -38,6 +38,7 @@ func (s *Jobs) CreateMany(ctx context.Context, in []Intent) ([]Created, error) {
 	}
 	list := make([]Created, len(in))
 	var wanted []manyParams
+	minted := make(map[JobID]bool, len(in))
 	size := 0
 	for i := range in {
 		p, err := s.createParams(in[i])
@@ -45,6 +46,10 @@ func (s *Jobs) CreateMany(ctx context.Context, in []Intent) ([]Created, error) {
 			list[i].Err = named(op, err)
 			continue
 		}
+		if minted[p.ID] {
+			return nil, named(op, invalid("Options.NewID", "returned one ID twice"))
+		}
+		minted[p.ID] = true
 		wanted = append(wanted, manyParams{p, i})
 		size += len(p.Intent.Params)
 	}
@@ -60,13 +65,10 @@ func (s *Jobs) CreateMany(ctx context.Context, in []Intent) ([]Created, error) {
 		if len(wanted) == 0 {
 			return list, nil
 		}
-		recs, err := settling(ctx, func(ctx context.Context) ([]Record, error) {
-			recs, err := s.createAll(ctx, wanted)
-			if err != nil {
-				return nil, unavailable(op, err)
-			}
-			return recs, nil
-		})
+		recs, err := s.createAll(ctx, op, wanted)
+		if lost(err) && ctx.Err() == nil {
+			recs, err = s.createAll(ctx, op, wanted) // what was stored after all is found
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +96,12 @@ type manyParams struct {
 }
 
 // createAll asks the store for all at once, or one by one where it cannot.
-func (s *Jobs) createAll(ctx context.Context, wanted []manyParams) ([]Record, error) {
+func (s *Jobs) createAll(ctx context.Context, op string, wanted []manyParams) (recs []Record, err error) {
+	defer func() {
+		if err != nil {
+			err = unavailable(op, err)
+		}
+	}()
 	if many, ok := s.store.(BatchStore); ok {
 		params := make([]CreateParams, len(wanted))
 		for i, w := range wanted {
@@ -102,9 +109,8 @@ func (s *Jobs) createAll(ctx context.Context, wanted []manyParams) ([]Record, er
 		}
 		return many.CreateMany(ctx, params)
 	}
-	recs := make([]Record, len(wanted))
+	recs = make([]Record, len(wanted))
 	for i, w := range wanted {
-		var err error
 		if recs[i], err = s.createOn(ctx, s.store, w.CreateParams); err != nil {
 			return nil, err
 		}

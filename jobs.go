@@ -34,7 +34,8 @@ type Options struct {
 	// carry IDs, sizes and digests. Default: silence.
 	Logger *slog.Logger
 	// Now is the clock of stores that have none of their own (SQLite); it is
-	// not asked on PostgreSQL. No safety rule rests on it. Default: time.Now.
+	// not asked on PostgreSQL. No safety rule rests on it. It may be called on
+	// the goroutine of another caller, whose commit is shared. Default: time.Now.
 	Now func() time.Time
 	// NewID makes the IDs: it must return a new UUID in lower case with each
 	// call. Default: UUIDs of version 7, which sort by the time they were made.

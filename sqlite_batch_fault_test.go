@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -29,6 +30,9 @@ var batchFaults = []struct {
 	{"an I/O error at the second statement of a start, all of it rolled back",
 		func(s faultyStatement) bool { return strings.Contains(s.text, "INSERT INTO onejob_attempts") },
 		func(s faultyStatement) error { s.rollback(); return diskError{} }},
+	{"the transaction ends between the statements of a completion",
+		func(s faultyStatement) bool { return strings.Contains(s.text, "SET state = 'succeeded'") },
+		func(s faultyStatement) error { s.rollback(); return s.own() }},
 	{"an I/O error in the place of COMMIT, all of it rolled back",
 		func(s faultyStatement) bool { return s.text == "COMMIT" },
 		func(s faultyStatement) error { s.rollback(); return diskError{} }},
@@ -42,7 +46,7 @@ var batchFaults = []struct {
 
 func hasBad(s faultyStatement) bool {
 	for _, arg := range s.args {
-		if b, ok := arg.([]byte); ok && bytes.Equal(b, []byte("bad")) {
+		if b, ok := arg.Value.([]byte); ok && bytes.Equal(b, []byte("bad")) {
 			return true
 		}
 	}
@@ -90,6 +94,7 @@ func TestADiskThatFailsOnceFailsNobodyElseOfABatch(t *testing.T) {
 					require.True(t, fired.Load())
 					require.Equal(t, onejob.StatusCompleted, h.status("b"))
 					require.Equal(t, onejob.StatusCompleted, h.status("bad"))
+					require.Equal(t, 0, h.count("SELECT count(*) FROM onejob_attempts WHERE state = 'late'"))
 					for _, a := range started {
 						list, err := h.jobs.Attempts(t.Context(), "owner-1", a.JobID)
 						require.NoError(t, err)
@@ -102,5 +107,52 @@ func TestADiskThatFailsOnceFailsNobodyElseOfABatch(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// An OnComplete that leaves a goroutine behind which ends the transaction harms
+// the batch, and no write of it: each is all there, with its OnComplete's rows.
+func TestWhatOnCompleteLeftRunningEndsTheTransaction(t *testing.T) {
+	t.Parallel()
+	for _, own := range []bool{true, false} {
+		t.Run(fmt.Sprintf("own pools %v", own), func(t *testing.T) {
+			t.Parallel()
+			var first atomic.Pointer[sql.Tx]
+			var due atomic.Bool
+			over := make(chan error, 1)
+			h := newBatchHost(t, own, "faulty", &onejob.Options{
+				OnComplete: func(ctx context.Context, tx *sql.Tx, job onejob.Job) error {
+					first.CompareAndSwap(nil, tx)
+					_, err := tx.ExecContext(ctx, "INSERT INTO host_rows VALUES (?)", job.Key)
+					return err
+				},
+				Now: func() time.Time { // is read between two statements
+					if due.CompareAndSwap(true, false) {
+						over <- first.Load().Rollback()
+					}
+					return time.Now()
+				},
+			})
+			a, b := h.start("a"), h.start("b")
+			complete := func(a onejob.Attempt) func() {
+				return func() {
+					_, err := h.jobs.Complete(t.Context(), a, []byte("result"))
+					require.NoError(t, err)
+				}
+			}
+			armed := atomic.Bool{}
+			faults.Store(h.path, func(s faultyStatement) error {
+				if s.text == "SAVEPOINT onejob_write" && armed.CompareAndSwap(false, true) {
+					due.Store(true)
+				}
+				return s.own()
+			})
+			h.together(complete(a), complete(b))
+			faults.Delete(h.path)
+			require.NoError(t, <-over, "the transaction was ended")
+			require.Equal(t, onejob.StatusCompleted, h.status("a"))
+			require.Equal(t, onejob.StatusCompleted, h.status("b"))
+			require.Equal(t, 2, h.count("SELECT count(*) FROM host_rows"))
+		})
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"modernc.org/sqlite"
 )
 
-// The driver "faulty" is modernc.org/sqlite with the least that a driver must
-// have, and with statements that fail as a test likes.
+// The driver "faulty" is modernc.org/sqlite with statements that fail as a test
+// likes, and little else of what a driver may have.
 func init() { sql.Register("faulty", faultyDriver{}) }
 
 // faults are known by the path of the file: what is to happen at a statement.
@@ -21,8 +21,21 @@ var faults sync.Map // path → func(faultyStatement) error
 type faultyStatement struct {
 	conn *faultyConn
 	text string
-	args []driver.Value
+	args []driver.NamedValue
 	own  func() error // sends it
+}
+
+// strays reports whether the statement is one that a transaction must be there
+// for, and there is none.
+func (s faultyStatement) strays() bool {
+	if !strings.Contains(s.text, "UPDATE onejob_") && !strings.Contains(s.text, "INSERT INTO onejob_") && s.text != "SAVEPOINT onejob_write" {
+		return false
+	}
+	if _, err := s.conn.run("BEGIN"); err != nil {
+		return false
+	}
+	_, _ = s.conn.run("ROLLBACK")
+	return true
 }
 
 // rollback ends the transaction as SQLite does by itself after some errors.
@@ -91,7 +104,7 @@ func (t faultyTx) Rollback() error {
 	return err
 }
 
-func (c *faultyConn) fault(text string, args []driver.Value, own func() error) error {
+func (c *faultyConn) fault(text string, args []driver.NamedValue, own func() error) error {
 	f, ok := faults.Load(c.path)
 	if !ok {
 		return own()
@@ -113,17 +126,19 @@ func (s *faultyStmt) Close() (err error) {
 	return err
 }
 
-func (s *faultyStmt) Exec(args []driver.Value) (res driver.Result, err error) {
+// ExecContext implements driver.StmtExecContext.
+func (s *faultyStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (res driver.Result, err error) {
 	err = s.conn.fault(s.text, args, func() (err error) {
-		res, err = s.Stmt.Exec(args) //lint:ignore SA1019 the one way that every driver has
+		res, err = s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args)
 		return err
 	})
 	return res, err
 }
 
-func (s *faultyStmt) Query(args []driver.Value) (rows driver.Rows, err error) {
+// QueryContext implements driver.StmtQueryContext.
+func (s *faultyStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (rows driver.Rows, err error) {
 	err = s.conn.fault(s.text, args, func() (err error) {
-		rows, err = s.Stmt.Query(args) //lint:ignore SA1019 the one way that every driver has
+		rows, err = s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
 		return err
 	})
 	return rows, err

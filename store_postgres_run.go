@@ -34,31 +34,30 @@ func pgRunOn[T any](ctx context.Context, s *PostgresStore, first runner, step fu
 		var none T
 		return none, err
 	}
-	in, tries := s.inOwn, 1
-	switch {
-	case s.sql.unprepared:
-		tries = 2
-	default:
+	in := s.inOwn
+	if !s.sql.unprepared {
 		v, err := step(first)
 		switch {
 		case statementGone(err):
 			s.gone.Add(1)
-			in, tries = s.plainly, 2
+			in = s.plainly
 		case !serialization(err):
 			return v, err
 		}
 	}
 	var v T
 	var err error
-	for range tries {
+	for range 2 {
 		err = s.begun(ctx, func(_ context.Context, tx *sql.Tx) (err error) {
 			v, err = step(in(tx))
 			return err
 		})
-		if !serialization(err) && !statementGone(err) {
+		if statementGone(err) {
+			s.gone.Add(1)
+			in = s.plainly
+		} else if !serialization(err) {
 			break
 		}
-		in = s.plainly
 	}
 	return v, err
 }

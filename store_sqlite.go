@@ -17,7 +17,9 @@ import (
 // commits them together: up to 256, or 4 MiB, or what fits in 50 ms, so that
 // other processes get their turn. A call returns when its own write is durable.
 // A write that fails does not fail its neighbours: the batch is undone, and each
-// runs alone. A call whose context ends while it waits returns ErrUnavailable.
+// runs alone. A context bounds the wait for the writer; then the call returns
+// ErrUnavailable. A call with an OnComplete is never behind anybody's who has none,
+// but may wait for another's.
 //
 // Its promises hold with synchronous FULL, which is what [OpenSQLite] sets.
 // Times are those of Options.Now.
@@ -227,15 +229,19 @@ func (s *SQLiteStore) complete(ctx context.Context, q executor, p CompleteParams
 	p.Clock = stopped(p.Clock)
 	by, reason := words(p.Decision)
 	job, own, now := string(p.ID.Job()), p.ID.own(), p.Clock().UnixMicro()
-	_, err := q.exec(ctx, sqliteSwap, job, own, p.Version, bytesOf(p.Result), p.Digest[:], now, p.Drop)
+	swapped, err := q.exec(ctx, sqliteSwap, job, own, p.Version, bytesOf(p.Result), p.Digest[:], now, p.Drop)
 	if err != nil {
 		return Record{}, false, err
 	}
-	// It decides by what stands, not by the count of the swap, which database/sql
-	// may have sent twice.
+	// It decides by what stands: database/sql may have sent the swap twice.
 	won, err := q.exec(ctx, sqliteWin, job, own, by, now, reason)
 	if err != nil {
 		return Record{}, false, err
+	}
+	if won == 0 && swapped > 0 {
+		// What the swap changed is not there any more: what a host's code left
+		// running has ended the transaction. This is no loser.
+		return Record{}, false, errTxGone
 	}
 	if won == 0 {
 		_, err = q.exec(ctx, sqliteLose, job, own, now, by, reason, len(p.Result), p.Digest[:], p.Version, p.Drop)

@@ -24,6 +24,13 @@ func (s *SQLiteStore) write(ctx context.Context, w write) (Record, bool, error) 
 	if own.moot != nil && s.reader != s.writer {
 		own.ask = func() (bool, error) { return own.moot(ctx, &s.reads) }
 	}
+	if !s.keeps {
+		// Before it may get the writer, under which a reader that is busy would
+		// hold up everybody.
+		if moot, err := own.isMoot(); err != nil || moot {
+			return Record{}, false, err
+		}
+	}
 	heard, err := s.queue.await(ctx, own)
 	if err == nil && heard == mayLead {
 		heard = s.leadBatch(ctx, own)
@@ -43,14 +50,11 @@ func (s *SQLiteStore) write(ctx context.Context, w write) (Record, bool, error) 
 }
 
 // isMoot asks whether there is something to write, unless the caller has asked
-// while it waited: the writer's connection where that can be, which has read the
-// pages already. A reader must read them again after each commit.
+// before: the writer's own connection, which has read the pages already. A reader
+// must read them again after each commit.
 func (s *SQLiteStore) isMoot(ctx context.Context, own *queued) (moot bool, err error) {
 	if own.ask == nil || own.asked {
 		return false, nil
-	}
-	if !s.keeps {
-		return own.ask()
 	}
 	err = s.onWriter(ctx, func(ctx context.Context, _ *sql.Conn) (err error) {
 		moot, err = own.moot(ctx, &ownRunner{c: &s.sql, kept: &s.kept})
@@ -77,10 +81,10 @@ func (s *SQLiteStore) leadBatch(ctx context.Context, own *queued) (heard verdict
 		// Without it every second batch is that of the one who came first, alone.
 		runtime.Gosched()
 	}
-	b := batch{queue: s.queue, size: own.size, hosted: own.hook || !s.keeps || s.queue.hooked()}
+	b := batch{queue: s.queue, size: own.size, hooked: own.hook}
 	told := runAlone // also where own panics
 	defer func() { b.tell(told) }()
-	err := s.leadWith(ctx, own, b.hosted, b.takeIn)
+	err := s.leadWith(ctx, own, b.takeIn)
 	s.queue.setCrowded(len(b.others) > 0)
 	switch {
 	case err == nil:
@@ -96,13 +100,13 @@ func (s *SQLiteStore) leadBatch(ctx context.Context, own *queued) (heard verdict
 // leadAlone carries out own, which has the lead, in a transaction of its own.
 func (s *SQLiteStore) leadAlone(ctx context.Context, own *queued) {
 	defer s.handOver()
-	own.err = s.leadWith(ctx, own, own.hook, func(*ownRunner) error { return nil })
+	own.err = s.leadWith(ctx, own, func(*ownRunner) error { return nil })
 }
 
 // leadWith carries out own and then more in one transaction.
-func (s *SQLiteStore) leadWith(ctx context.Context, own *queued, hosted bool, more func(q *ownRunner) error) error {
+func (s *SQLiteStore) leadWith(ctx context.Context, own *queued, more func(q *ownRunner) error) error {
 	latest, locked := s.queue.latest(), false
-	err := s.inOwnTx(ctx, hosted, func(_ context.Context, q *ownRunner) error {
+	err := s.inOwnTx(ctx, own.hook, func(_ context.Context, q *ownRunner) error {
 		locked = true
 		if err := own.runFirst(q); err != nil {
 			return err
@@ -120,17 +124,16 @@ type batch struct {
 	queue  *writeQueue
 	others []*queued
 	size   int
-	hosted bool // the host's code can have the transaction
-	hooked bool // it has had it
+	hooked bool // the host's code has the transaction, and may have others'
 }
 
-// takeIn runs what waits, and what comes meanwhile, within the bounds.
+// takeIn runs what waits, and what comes meanwhile, within the bounds. A leader
+// that runs no host's code waits for nobody else's: who has some leads the next
+// batch, for the writer goes to who has waited longest.
 func (b *batch) takeIn(q *ownRunner) error {
 	begin := time.Now()
 	for len(b.others) < maxBatch-1 && time.Since(begin) < b.queue.maxTime {
-		w := b.queue.next(func(w *queued) bool {
-			return b.size+w.size <= maxBatchBytes && (b.hosted || !w.hook)
-		})
+		w := b.queue.next(b.hooked, maxBatchBytes-b.size)
 		if w == nil {
 			return nil
 		}
@@ -146,7 +149,6 @@ func (b *batch) takeIn(q *ownRunner) error {
 // runOne reports whether the transaction may go on.
 func (b *batch) runOne(w *queued, q *ownRunner) (sound bool) {
 	if w.hook {
-		b.hooked = true
 		t := &turn{q: q, over: make(chan bool)}
 		w.told <- verdict{hasTurn, t}
 		return <-t.over

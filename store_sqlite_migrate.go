@@ -35,6 +35,7 @@ func (s *SQLiteStore) migrations() []migration {
 
 func (s *SQLiteStore) migrate(ctx context.Context, op string, target func(have int) int) error {
 	err := s.locked(ctx, func() error {
+		defer s.kept.drop() // what could not be prepared can be
 		return s.immediately(ctx, func(ctx context.Context, q execer) error {
 			have, err := s.version(ctx, q)
 			if err != nil {

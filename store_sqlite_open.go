@@ -115,13 +115,12 @@ func OpenSQLite(ctx context.Context, path string, opts *SQLiteOptions) (*SQLiteS
 
 // Close refuses the writes that come from now on, waits for those that are under
 // way or wait for the file, and closes the pools that OpenSQLite made. It closes
-// nothing of the host's. It waits for ten seconds at most, and for transactions
-// of Jobs.Tx not at all: those fail.
+// nothing of the host's. It waits for ten seconds at most, and not for
+// transactions of Jobs.Tx, in which it may itself have been called: one that runs
+// may still commit.
 func (s *SQLiteStore) Close() error {
 	s.queue.close()
-	if s.queue.leadNow() {
-		s.handOver()
-	}
+	s.dropAfterClose()
 	s.sql.close()
 	s.reads.close()
 	return closeAll(s.own)

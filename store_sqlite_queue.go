@@ -197,7 +197,7 @@ func (q *writeQueue) await(ctx context.Context, w *queued) (verdictKind, error) 
 	}
 	w.told = make(chan verdict, 1)
 	q.add(w)
-	// It is looked for while it waits, which makes the wait no longer.
+	// It looks while it waits.
 	if moot, err := w.isMoot(); (err != nil || moot) && q.remove(w) {
 		return isDone, err
 	}
@@ -266,16 +266,17 @@ func (q *writeQueue) remove(w *queued) bool {
 	return true
 }
 
-// next takes out the write that has waited longest, if it fits, nil where there
-// is none. A caller whose context has ended is left to go.
-func (q *writeQueue) next(fits func(*queued) bool) *queued {
+// next takes out the write that has waited longest, if it has the size, nil where
+// there is none. A caller whose context has ended is left to go, and one that
+// runs the host's code is left out unless hooked.
+func (q *writeQueue) next(hooked bool, size int) *queued {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for i, w := range q.waiting {
-		if w.caller.Err() != nil {
+		if w.caller.Err() != nil || w.hook && !hooked {
 			continue
 		}
-		if !fits(w) {
+		if w.size > size {
 			return nil
 		}
 		q.waiting = slices.Delete(q.waiting, i, i+1)
@@ -291,22 +292,15 @@ func (q *writeQueue) latest() int64 {
 	return q.came
 }
 
-// hooked reports whether one that waits runs the host's code.
-func (q *writeQueue) hooked() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return slices.ContainsFunc(q.waiting, func(w *queued) bool { return w.hook })
-}
-
 // refuse gives those that came up to a number the error that another process's
 // lock gave to who waited for it in their name: each of them would wait as long
 // again, one after the other.
 func (q *writeQueue) refuse(number int64, err error) {
-	for {
-		w := q.next(func(w *queued) bool { return w.number <= number })
-		if w == nil {
-			return
-		}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.waiting) > 0 && q.waiting[0].number <= number {
+		w := q.waiting[0]
+		q.waiting = q.waiting[1:]
 		w.err = err
 		w.told <- verdict{kind: isDone}
 	}

@@ -55,9 +55,15 @@ func (s *SQLiteStore) exclusive(ctx context.Context, fn func() error) error {
 
 // locked is exclusive, also where there are no tables yet.
 func (s *SQLiteStore) locked(ctx context.Context, fn func() error) error {
-	if err := s.queue.open(); err != nil {
+	if err := s.queue.enter(); err != nil {
 		return err
 	}
+	defer s.queue.leave()
+	return s.leading(ctx, fn)
+}
+
+// leading runs fn while the caller leads.
+func (s *SQLiteStore) leading(ctx context.Context, fn func() error) error {
 	if err := s.queue.takeLead(ctx); err != nil {
 		return err
 	}
@@ -117,7 +123,14 @@ func outside(ctx context.Context, q execer) error {
 
 // Tx implements [TxStore].
 func (s *SQLiteStore) Tx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
-	return s.exclusive(ctx, func() error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	// Close does not wait for it: fn may be who closes.
+	if err := s.queue.open(); err != nil {
+		return err
+	}
+	return s.leading(ctx, func() error {
 		return s.inOwnTx(ctx, true, func(own context.Context, q *ownRunner) error {
 			if err := fn(own, q.tx); err != nil {
 				return err
@@ -180,10 +193,9 @@ func (s *SQLiteStore) inHostedTx(ctx context.Context, conn *sql.Conn, fn func(ct
 			s.rollback(ctx, conn)
 		}
 	}()
+	// All that is sent goes through tx, which knows when the host's code has
+	// ended it.
 	q := s.sql.inOwn(tx)
-	if s.keeps {
-		q.kept = &s.kept
-	}
 	if _, err := q.exec(ctx, sqliteLock); err != nil {
 		return err
 	}
@@ -214,8 +226,8 @@ func (s *SQLiteStore) prepare(ctx context.Context) error {
 
 const sqliteLock = `UPDATE {p}migrations SET version = version WHERE false`
 
-// errTxGone is what within returns where there is no transaction any more.
-const errTxGone = ruleError("SQLite has rolled the transaction back, after an interrupt or a full disk")
+// errTxGone is returned where there is no transaction any more.
+const errTxGone = ruleError("the transaction is over: SQLite rolled it back, after an interrupt or a full disk, or the host's code ended it")
 
 // within runs fn in a host's transaction, all of it or nothing. The host may
 // have swallowed an error with which SQLite rolled everything back: what is

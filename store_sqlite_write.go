@@ -14,8 +14,10 @@ func (w *queued) runIn(q *ownRunner) { w.rec, w.ok, w.err = w.run(w.ctx, q) }
 // nothing more may be sent then.
 func (w *queued) runFirst(q *ownRunner) error {
 	w.runIn(q)
-	if w.err == nil && w.hook && outside(w.ctx, q.tx) == nil {
-		return errTxGone
+	if w.err == nil && w.hook {
+		if err := outside(w.ctx, q.tx); err == nil || errors.Is(err, sql.ErrTxDone) {
+			return errTxGone
+		}
 	}
 	return w.err
 }

@@ -8,7 +8,7 @@ import (
 // keptConn is the writer's connection of a store whose pools are its own, with
 // what was prepared on it. Nobody else may ask for it there, so it need not go
 // back to the pool, and a transaction on it needs no goroutine of database/sql.
-// Only who leads uses it.
+// Only who leads uses it, and not in a transaction of database/sql's.
 type keptConn struct {
 	conn  *sql.Conn
 	stmts []boundStmt
@@ -52,13 +52,19 @@ func (k *keptConn) forget() {
 	k.stmts = nil
 }
 
-// handOver lets the next caller lead. After Close the kept connection is given
-// up, by Close or by whoever had it then.
+// handOver lets the next caller lead.
 func (s *SQLiteStore) handOver() {
-	if s.queue.open() != nil {
-		s.kept.drop()
-	}
 	s.queue.handOver()
+	s.dropAfterClose()
+}
+
+// dropAfterClose gives the kept connection up after Close, unless somebody leads,
+// who will.
+func (s *SQLiteStore) dropAfterClose() {
+	if s.queue.open() != nil && s.queue.leadNow() {
+		s.kept.drop()
+		s.queue.handOver()
+	}
 }
 
 // takeWriter takes the writer connection, until done. Where it is kept, the
@@ -72,6 +78,9 @@ func (s *SQLiteStore) takeWriter(ctx context.Context) (conn *sql.Conn, done func
 	}
 	if !s.kept.alive() {
 		s.kept.drop()
+		// For transactions that database/sql begins: once the connection is
+		// taken there is none to prepare on. Without tables it cannot be yet.
+		_ = s.prepare(ctx)
 		if s.kept.conn, err = s.writer.Conn(ctx); err != nil {
 			s.kept.conn = nil
 			return nil, nil, err

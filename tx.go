@@ -1,6 +1,7 @@
 package onejob
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -229,6 +230,8 @@ func (s *Jobs) completionHook() func(ctx context.Context, tx *sql.Tx, job Job) e
 		return nil
 	}
 	return func(ctx context.Context, tx *sql.Tx, job Job) error {
+		// It may be run again: what it does to these bytes must not be written.
+		job.Result = bytes.Clone(job.Result)
 		err := s.onComplete(s.withTx(ctx, &openTx{tx: tx}), tx, job)
 		if err == nil || mayPass(ctx, tx, err) {
 			return err

@@ -30,10 +30,10 @@ var leaks = []Mutant{
 	}},
 	{ID: "X135", What: "a store without prepared statements prepares", Plants: []Plant{
 		pg(test("TestUnpreparedParsesWithinTransactionsOnly"), Edit{"statements.go", "\tif c.unprepared || c.closed.Load() {\n\t\treturn plainRunner{c}.query(ctx, constant, args...)\n\t}\n", ""},
-			Edit{"store_postgres_run.go", "\tcase s.sql.unprepared:\n", "\tcase s.sql.unprepared && s.sql.db == nil:\n"}),
+			Edit{"store_postgres_run.go", "if !s.sql.unprepared {", "if s.sql.db != nil {"}),
 	}},
 	{ID: "X136", What: "an unprepared statement is sent outside of a transaction", Plants: []Plant{
-		pg(test("TestUnpreparedParsesWithinTransactionsOnly"), Edit{"store_postgres_run.go", "\tcase s.sql.unprepared:\n", "\tcase s.sql.unprepared && s.sql.db == nil:\n"}),
+		pg(test("TestUnpreparedParsesWithinTransactionsOnly"), Edit{"store_postgres_run.go", "if !s.sql.unprepared {", "if s.sql.db != nil {"}),
 	}},
 	{ID: "X137", What: "SQLite does not wait for the disk", Plants: []Plant{
 		lite(test("TestDoctorFindsNothingWhereAllIsWell"), Edit{"store_sqlite_open.go", `"synchronous = FULL"`, `"synchronous = NORMAL"`}),

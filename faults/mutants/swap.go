@@ -40,10 +40,10 @@ var swap = []Mutant{
 					"\trows, err := q.query(ctx, pgComplete,"),
 			Edit{pgSchema, "((result IS NOT NULL) = (completed_by IS NOT NULL AND purged_at IS NULL))", "(true)"}),
 		lite(kit("order of return", "detached, returns second"),
-			inSQLite("\t_, err := q.exec(ctx, sqliteSwap,",
+			inSQLite("\tswapped, err := q.exec(ctx, sqliteSwap,",
 				"\tif _, err := q.exec(ctx, \"UPDATE {p}jobs SET result = ?2 WHERE id = ?1\", job, bytesOf(p.Result)); err != nil {\n"+
 					"\t\treturn Record{}, false, err\n\t}\n"+
-					"\t_, err := q.exec(ctx, sqliteSwap,"),
+					"\tswapped, err := q.exec(ctx, sqliteSwap,"),
 			Edit{sqliteSchema, "((result IS NOT NULL) = (completed_by IS NOT NULL AND purged_at IS NULL))", "(true)"}),
 	}},
 	{ID: "M20", What: "a canceled attempt may win when it returns first", Plants: []Plant{

@@ -35,7 +35,6 @@ func (s *SQLiteStore) migrations() []migration {
 
 func (s *SQLiteStore) migrate(ctx context.Context, op string, target func(have int) int) error {
 	err := s.locked(ctx, func() error {
-		defer s.kept.drop() // what could not be prepared can be
 		return s.immediately(ctx, func(ctx context.Context, q execer) error {
 			have, err := s.version(ctx, q)
 			if err != nil {
@@ -80,5 +79,12 @@ func (s *SQLiteStore) ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.check(ctx, len(s.migrations()), func(ctx context.Context) (int, error) { return s.version(ctx, s.reader) })
+	err = s.check(ctx, len(s.migrations()), func(ctx context.Context) (int, error) { return s.version(ctx, s.reader) })
+	if err != nil || !s.keeps {
+		return err
+	}
+	return s.locked(ctx, func() error {
+		s.kept.drop() // what could not be prepared can be now
+		return nil
+	})
 }

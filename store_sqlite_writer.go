@@ -79,8 +79,11 @@ func (s *SQLiteStore) takeWriter(ctx context.Context) (conn *sql.Conn, done func
 	if !s.kept.alive() {
 		s.kept.drop()
 		// For transactions that database/sql begins: once the connection is
-		// taken there is none to prepare on. Without tables it cannot be yet.
-		_ = s.prepare(ctx)
+		// taken there is none to prepare on. Before there are tables it cannot
+		// be, and reading a file that others are just making makes them fail.
+		if s.passed.Load() {
+			_ = s.prepare(ctx)
+		}
 		if s.kept.conn, err = s.writer.Conn(ctx); err != nil {
 			s.kept.conn = nil
 			return nil, nil, err

@@ -3,6 +3,7 @@ package onejob_test
 import (
 	"context"
 	"database/sql"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -146,4 +147,27 @@ func TestAWriteOnSQLiteIsNotInterrupted(t *testing.T) {
 	read, err := jobs.Get(t.Context(), job.Owner, job.ID)
 	require.NoError(t, err)
 	require.Equal(t, done, read)
+}
+
+// A swap whose transaction ends before the attempt is written has not lost.
+func TestACompleteTxWhoseSQLiteTransactionEnds(t *testing.T) {
+	t.Parallel()
+	h := newBatchHost(t, false, "faulty", nil)
+	a := h.start("a")
+	tx, err := h.writer.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	defer tx.Rollback()
+	faults.Store(h.path, func(s faultyStatement) error {
+		if strings.Contains(s.text, "SET state = 'succeeded'") {
+			s.rollback()
+		}
+		return s.own()
+	})
+	_, err = h.jobs.CompleteTx(t.Context(), tx, a, []byte("result"))
+	faults.Delete(h.path)
+	require.ErrorIs(t, err, onejob.ErrRetryTx)
+	_ = tx.Rollback()
+	require.Equal(t, onejob.StatusRunning, h.status("a"))
+	_, err = h.jobs.Complete(t.Context(), a, []byte("result"))
+	require.NoError(t, err)
 }

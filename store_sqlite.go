@@ -17,9 +17,9 @@ import (
 // commits them together: up to 256, or 4 MiB, or what fits in 50 ms, so that
 // other processes get their turn. A call returns when its own write is durable.
 // A write that fails does not fail its neighbours: the batch is undone, and each
-// runs alone. A context bounds the wait for the writer; then the call returns
-// ErrUnavailable. A call with an OnComplete is never behind anybody's who has none,
-// but may wait for another's.
+// runs alone. A context bounds the wait, also in a batch in which another caller's
+// OnComplete takes long: then the call returns ErrUnavailable. Only who leads a
+// batch stays to its end, and without an OnComplete of its own it takes none in.
 //
 // Its promises hold with synchronous FULL, which is what [OpenSQLite] sets.
 // Times are those of Options.Now.

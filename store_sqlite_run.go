@@ -244,6 +244,9 @@ func (s *SQLiteStore) within(ctx context.Context, tx Tx, fn func(ctx context.Con
 		// If the transaction is gone these fail, and nothing is left to undo.
 		_, _ = tx.ExecContext(ctx, "ROLLBACK TO onejob_step")
 		_, _ = tx.ExecContext(ctx, "RELEASE onejob_step")
+		if errors.Is(err, errTxGone) {
+			return &Error{Err: ErrRetryTx, Cause: err}
+		}
 		return err
 	}
 	_, err := tx.ExecContext(ctx, "RELEASE onejob_step")

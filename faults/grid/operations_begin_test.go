@@ -82,6 +82,19 @@ var beginning = []*operation{
 		there:    func(_ *world, v view) bool { return len(v.attempts) == 1 },
 		attempts: 1, mints: 1,
 	},
+	{
+		name:  "CreateMany, of two",
+		setup: nothing,
+		run: func(ctx context.Context, h *host) error {
+			list, err := h.jobs.CreateMany(ctx, []onejob.Intent{h.w.intent(""), h.w.intent("-2")})
+			for _, c := range list {
+				err = errors.Join(err, c.Err)
+			}
+			return err
+		},
+		there:    func(_ *world, v view) bool { return len(v.jobs) == 2 },
+		versions: 2, fresh: true,
+	},
 	doing("Do, at its Start", 0),
 	doing("Do, at its Complete", 1),
 }

@@ -58,14 +58,4 @@ var batches = []Mutant{
 	{ID: "X189", What: "what a transaction of database/sql's sends goes past it", Plants: []Plant{
 		lite(test("TestWhatOnCompleteLeftRunningEndsTheTransaction"), Edit{"store_sqlite_run.go", "\tq := s.sql.inOwn(tx)\n", "\tq := s.sql.inOwn(tx)\n\tif s.keeps {\n\t\tq.kept = &s.kept\n\t}\n"}),
 	}},
-	{ID: "X181", What: "a prepared statement that the connection has lost is a failure", Plants: []Plant{
-		pg(test("TestAPreparedStatementThatIsGoneIsNoFailure"), Edit{"store_postgres_run.go", "\t\tcase statementGone(err):\n", "\t\tcase statementGone(err) && err == nil:\n"}),
-	}},
-	{ID: "X182", What: "CreateMany stores in the order of its caller", Plants: []Plant{
-		pg(kit("many", "callers with the same keys in other orders"), Edit{"create_many.go",
-			"return cmp.Or(cmp.Compare(a.Intent.Owner, b.Intent.Owner), cmp.Compare(a.Intent.Key, b.Intent.Key))", "return cmp.Compare(a.at, b.at)"}),
-	}},
-	{ID: "X183", What: "an array's quotes are not escaped", Plants: []Plant{
-		pg(kit("many", "any bytes are kept"), Edit{"store_postgres_many.go", "_, _ = pgQuoted.WriteString(&a.b, s)", "a.b.WriteString(s)"}),
-	}},
 }

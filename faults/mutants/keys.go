@@ -105,4 +105,11 @@ var keys = []Mutant{
 	{ID: "X23", What: "IDs are taken in upper case too", Plants: []Plant{
 		pg(kit("owners", "a malformed ID is no job"), Edit{"id.go", "c >= 'a' && c <= 'f' }", "c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' }"}),
 	}},
+	{ID: "X182", What: "CreateMany stores in the order of its caller", Plants: []Plant{
+		pg(kit("many", "callers with the same keys in other orders"), Edit{"create_many.go",
+			"return cmp.Or(cmp.Compare(a.Intent.Owner, b.Intent.Owner), cmp.Compare(a.Intent.Key, b.Intent.Key))", "return cmp.Compare(a.at, b.at)"}),
+	}},
+	{ID: "X183", What: "an array's quotes are not escaped", Plants: []Plant{
+		pg(kit("many", "any bytes are kept"), Edit{"store_postgres_many.go", "_, _ = pgQuoted.WriteString(&a.b, s)", "a.b.WriteString(s)"}),
+	}},
 }

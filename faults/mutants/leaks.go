@@ -35,6 +35,9 @@ var leaks = []Mutant{
 	{ID: "X136", What: "an unprepared statement is sent outside of a transaction", Plants: []Plant{
 		pg(test("TestUnpreparedParsesWithinTransactionsOnly"), Edit{"store_postgres_run.go", "if !s.sql.unprepared {", "if s.sql.db != nil {"}),
 	}},
+	{ID: "X181", What: "a prepared statement that the connection has lost is a failure", Plants: []Plant{
+		pg(test("TestAPreparedStatementThatIsGoneIsNoFailure"), Edit{"store_postgres_run.go", "\t\tcase statementGone(err):\n", "\t\tcase statementGone(err) && err == nil:\n"}),
+	}},
 	{ID: "X137", What: "SQLite does not wait for the disk", Plants: []Plant{
 		lite(test("TestDoctorFindsNothingWhereAllIsWell"), Edit{"store_sqlite_open.go", `"synchronous = FULL"`, `"synchronous = NORMAL"`}),
 	}},

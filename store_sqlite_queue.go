@@ -154,8 +154,11 @@ func (q *writeQueue) leadNow() bool {
 	}
 }
 
-// takeLead waits for the writer.
+// takeLead waits for the writer. Who has given up does not get it, free or not.
 func (q *writeQueue) takeLead(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if q.leadNow() {
 		return nil
 	}
@@ -173,6 +176,9 @@ func (q *writeQueue) handOver() { <-q.lead }
 // wait, also where a leader has taken w in: then its fate is not known. Only a
 // write that runs the host's code must stay to run it.
 func (q *writeQueue) await(ctx context.Context, w *queued) (verdictKind, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
 	if q.leadNow() {
 		return mayLead, nil
 	}

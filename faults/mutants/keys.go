@@ -42,7 +42,7 @@ var keys = []Mutant{
 					"SELECT n.created_at FROM n UNION ALL SELECT NULL FROM seen`\n\n// Create implements"),
 			inPg("const pgCreate = `\nINSERT", "const pgCreate = `\nWITH n AS (INSERT"),
 			inPg("\tif err = drain(rows, err); err != nil || !created {\n\t\treturn Record{}, err\n\t}\n\treturn p.newJob(at), nil",
-				"\tif err = drain(rows, err); err == nil && !created {\n\t\terr = sql.ErrNoRows\n\t}\n\tif err != nil || at.IsZero() {\n\t\treturn Record{}, err\n\t}\n\treturn p.newJob(at), nil")),
+				"\tif err = drain(rows, err); err == nil && !created {\n\t\terr = sql.ErrNoRows\n\t}\n\tif err != nil || at.IsZero() {\n\t\treturn Record{}, err\n\t}\n\treturn p.newJob(at), nil")).often(5),
 		lite(kit("refusals in transactions", "8 create one key, one of them creates"), inSQLite(
 			"\tif err != nil || n == 0 {\n\t\treturn Record{}, err\n\t}\n\treturn p.newJob(now), nil",
 			"\tif err != nil {\n\t\treturn Record{}, err\n\t}\n\tif n == 0 {\n\t\treturn Record{}, sql.ErrNoRows\n\t}\n\treturn p.newJob(now), nil")),

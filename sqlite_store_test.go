@@ -230,3 +230,22 @@ func TestSQLiteInMemoryLivesAsLongAsTheStore(t *testing.T) {
 	_, err = onejob.New(other, nil).GetByKey(t.Context(), "owner-1", "k")
 	require.ErrorIs(t, err, onejob.ErrNotFound)
 }
+
+// WAL cannot be turned on while another process writes to a file that has none
+// yet, and SQLite does not wait for that by itself.
+func TestOpenSQLiteWaitsForWhoHasTheFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "new.db")
+	conn, err := litePool(t, path).Conn(t.Context())
+	require.NoError(t, err)
+	defer conn.Close()
+	for _, statement := range []string{"CREATE TABLE host_rows (name TEXT)", "BEGIN IMMEDIATE"} {
+		_, err = conn.ExecContext(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	over := time.AfterFunc(200*time.Millisecond, func() { _, _ = conn.ExecContext(context.Background(), "ROLLBACK") })
+	defer over.Stop()
+	store, err := onejob.OpenSQLite(t.Context(), path, nil)
+	require.NoError(t, err)
+	require.NoError(t, store.Close())
+}

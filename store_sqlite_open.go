@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"math/rand/v2"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 )
 
 // NewSQLiteStore returns a store on a pool of the host's, which must be limited
@@ -186,12 +188,33 @@ func (c pragmaConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	for _, p := range c.pragmas {
-		if err := execOn(ctx, conn, "PRAGMA "+p); err != nil {
+		if err := patiently(ctx, func() error { return execOn(ctx, conn, "PRAGMA "+p) }); err != nil {
 			conn.Close()
 			return nil, err
 		}
 	}
 	return conn, nil
+}
+
+// patience is the busy timeout of a connection that the store opens.
+const patience = 5 * time.Second
+
+// patiently tries again while another process has the file. SQLite's own busy
+// timeout does not hold for turning WAL on: of many processes that open a new
+// file at once, some are told at once that it is locked.
+func patiently(ctx context.Context, try func() error) error {
+	end := time.Now().Add(patience)
+	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
+		err := try()
+		if sqliteCode(err)&0xff != 5 || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-time.After(wait + rand.N(wait)):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 func execOn(ctx context.Context, conn driver.Conn, query string) error {

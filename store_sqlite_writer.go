@@ -79,8 +79,7 @@ func (s *SQLiteStore) takeWriter(ctx context.Context) (conn *sql.Conn, done func
 	if !s.kept.alive() {
 		s.kept.drop()
 		// For transactions that database/sql begins: once the connection is
-		// taken there is none to prepare on. Before there are tables it cannot
-		// be, and reading a file that others are just making makes them fail.
+		// taken there is none to prepare on. Before there are tables it cannot be.
 		if s.passed.Load() {
 			_ = s.prepare(ctx)
 		}

@@ -41,6 +41,9 @@ var leaks = []Mutant{
 	{ID: "X137", What: "SQLite does not wait for the disk", Plants: []Plant{
 		lite(test("TestDoctorFindsNothingWhereAllIsWell"), Edit{"store_sqlite_open.go", `"synchronous = FULL"`, `"synchronous = NORMAL"`}),
 	}},
+	{ID: "X190", What: "opening a file to which another process writes fails at once", Plants: []Plant{
+		lite(test("TestOpenSQLiteWaitsForWhoHasTheFile"), Edit{"store_sqlite_open.go", "if sqliteCode(err)&0xff != 5 || time.Now().After(end) {", "if err == nil || !time.Now().After(end.Add(patience)) {"}),
+	}},
 	{ID: "X138", What: "a reader of SQLite keeps to the snapshot in which it first looked for a key", Plants: []Plant{
 		lite(kit("double click", "64 goroutines create one job"), inSQLite("\treturn s.find(ctx, &s.reads, p)\n",
 			"\trec, err := s.find(ctx, &s.reads, p)\n\tif err == nil && p.Key != \"\" {\n\t\tfirst, _ := s.sql.known.LoadOrStore(\"seen \"+p.Owner+p.Key, rec)\n\t\treturn first.(Record), nil\n\t}\n\treturn rec, err\n")),

@@ -1,6 +1,7 @@
 package onejob
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"unicode/utf16"
@@ -167,7 +168,8 @@ func (p *canonicalizer) list(end byte, item func() string) string {
 type member struct{ start, colon, end int }
 
 func (p *canonicalizer) object(depth int) string {
-	var members []member
+	var few [16]member
+	members := few[:0]
 	begin := len(p.out) + 1
 	rule := p.list('}', func() string {
 		m := member{start: len(p.out)}
@@ -202,27 +204,31 @@ func (p *canonicalizer) object(depth int) string {
 // compared as encoded without their closing quote, which for one way of
 // encoding is a total order, and equal only if the names are.
 func (p *canonicalizer) sortMembers(begin int, members []member) string {
-	old := slices.Clone(p.out[begin:])
-	name := func(m member) string { return string(old[m.start-begin : m.colon-begin-1]) }
-	byName := func(a, b member) int {
-		switch x, y := name(a), name(b); {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
+	if len(members) < 2 {
+		return ""
 	}
-	slices.SortFunc(members, byName)
+	old := p.out
+	name := func(m member) []byte { return old[m.start : m.colon-1] }
+	byName := func(a, b member) int { return bytes.Compare(name(a), name(b)) }
+	sorted := slices.IsSortedFunc(members, byName)
+	if !sorted {
+		slices.SortFunc(members, byName)
+	}
+	for i, m := range members[1:] {
+		if byName(members[i], m) == 0 {
+			return "holds an object with a name twice"
+		}
+	}
+	if sorted {
+		return "" // as they stand
+	}
+	old = slices.Clone(old)
 	p.out = p.out[:begin]
 	for i, m := range members {
 		if i > 0 {
-			if byName(members[i-1], m) == 0 {
-				return "holds an object with a name twice"
-			}
 			p.out = append(p.out, ',')
 		}
-		p.out = append(p.out, old[m.start-begin:m.end-begin]...)
+		p.out = append(p.out, old[m.start:m.end]...)
 	}
 	p.out = append(p.out, '}')
 	return ""
@@ -249,8 +255,7 @@ func (p *canonicalizer) str() string {
 			}
 			p.encode(r)
 		case c < utf8.RuneSelf:
-			p.pos++
-			p.out = append(p.out, c)
+			p.plain()
 		default:
 			r, size := utf8.DecodeRune(p.in[p.pos:])
 			if r == utf8.RuneError && size == 1 {
@@ -260,6 +265,15 @@ func (p *canonicalizer) str() string {
 			p.pos += size
 		}
 	}
+}
+
+// plain copies what stands for itself, as far as it goes.
+func (p *canonicalizer) plain() {
+	start := p.pos
+	for c := p.peek(); c >= 0x20 && c < utf8.RuneSelf && c != '"' && c != '\\'; c = p.peek() {
+		p.pos++
+	}
+	p.out = append(p.out, p.in[start:p.pos]...)
 }
 
 func (p *canonicalizer) encode(r rune) {

@@ -52,6 +52,11 @@ func statementGone(err error) bool {
 	return false
 }
 
+// planStale reports whether a prepared statement would return other types than
+// when it was prepared: a migration changed a column, or the tables were made
+// anew. It failed before it was executed.
+func planStale(err error) bool { return sqlState(err) == "0A000" }
+
 // retryTx reports whether the host's transaction lost a race: PostgreSQL
 // 40001 and 40P01; SQLite BUSY and LOCKED with all their extended codes.
 func retryTx(err error) bool {

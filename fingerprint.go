@@ -3,7 +3,6 @@ package onejob
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"hash"
 )
 
 // fingerprint is the digest that tells one intent from another. The version
@@ -56,20 +55,19 @@ func fingerprintV1(in Intent) ([32]byte, error) {
 		}
 		params = canonical
 	}
-	h := sha256.New()
+	// One buffer and one call: a hash.Hash would move each field to the heap.
+	framed := make([]byte, 0, 256+len(params))
 	for _, field := range []string{"onejob.fingerprint.v1", in.Kind, in.Target, mode} {
-		digestField(h, []byte(field))
+		framed = appendField(framed, field)
 	}
-	digestField(h, params)
+	framed = appendField(framed, params)
 	for _, field := range in.Scope {
-		digestField(h, []byte(field))
+		framed = appendField(framed, field)
 	}
-	return [32]byte(h.Sum(nil)), nil
+	return sha256.Sum256(framed), nil
 }
 
-func digestField(h hash.Hash, field []byte) {
-	var size [8]byte
-	binary.BigEndian.PutUint64(size[:], uint64(len(field)))
-	h.Write(size[:])
-	h.Write(field)
+func appendField[T string | []byte](framed []byte, field T) []byte {
+	framed = binary.BigEndian.AppendUint64(framed, uint64(len(field)))
+	return append(framed, field...)
 }

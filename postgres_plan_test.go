@@ -36,6 +36,12 @@ func TestPostgresGenericPlansStayGoodAsTablesGrow(t *testing.T) {
 		}
 		_, err := db.ExecContext(ctx, "PREPARE hot AS "+text)
 		require.NoError(t, err, name)
+		// A driver knows no domains: it would send bytes for a bytea as text.
+		var domains int
+		require.NoError(t, db.QueryRowContext(ctx, `
+SELECT count(*) FROM pg_prepared_statements p, unnest(p.parameter_types) o JOIN pg_type t ON t.oid = o
+WHERE p.name = 'hot' AND t.typtype = 'd'`).Scan(&domains))
+		require.Zero(t, domains, "%s has a parameter of a domain's type: cast it", name)
 		nulls := strings.TrimSuffix(strings.Repeat("NULL, ", params), ", ")
 		rows, err := db.QueryContext(ctx, "EXPLAIN EXECUTE hot ("+nulls+")")
 		require.NoError(t, err, name)

@@ -34,13 +34,13 @@ type jobRow struct {
 	by, reason  sql.NullString
 }
 
-func (r *jobRow) dest() []any {
+func (r *jobRow) dest(before []any) []any {
 	j := &r.job
-	return []any{
+	return append(before,
 		&j.ID, &j.Owner, &j.Key, &j.Kind, &j.Target, &j.Params, &j.Opaque, &r.print,
 		&r.version, &j.State, &j.Version, &r.completedBy, &j.Result, &r.digest,
 		moment{&j.CreatedAt}, moment{&j.EndedAt}, moment{&j.PurgedAt}, &r.by, &r.reason,
-	}
+	)
 }
 
 // record makes the record of a job that has no attempts.
@@ -68,13 +68,13 @@ type attemptRow struct {
 	digest                                           []byte
 }
 
-func (r *attemptRow) dest() []any {
+func (r *attemptRow) dest(before []any) []any {
 	a := &r.attempt
-	return []any{
+	return append(before,
 		&r.id, &r.number, &r.provider, &r.state, &r.version, &r.key, &r.ref, &r.timeout,
 		moment{&a.StartedAt}, moment{&a.Deadline}, moment{&a.EndedAt}, &r.cause, &r.by, &r.reason,
 		moment{&a.LateAt}, &r.lateSize, &r.digest,
-	}
+	)
 }
 
 // of makes the attempt of a job, nil where the join found none.
@@ -112,7 +112,7 @@ func scanRecord(rows *sql.Rows, asked AttemptID, all bool, extra ...any) (Record
 		var a attemptRow
 		var now time.Time
 		var count sql.NullInt64
-		dest := append(j.dest(), a.dest()...)
+		dest := a.dest(j.dest(make([]any, 0, 48)))
 		dest = append(append(dest, moment{&now}, &count), extra...)
 		if err := rows.Scan(dest...); err != nil {
 			return Record{}, err

@@ -14,8 +14,8 @@ func scanEntries(rows *sql.Rows) ([]Entry, error) {
 		var a, other attemptRow
 		var now time.Time
 		var count int
-		dest := append(append(j.dest(), a.dest()...), moment{&now}, &count)
-		if err := rows.Scan(append(dest, other.dest()...)...); err != nil {
+		dest := append(a.dest(j.dest(nil)), moment{&now}, &count)
+		if err := rows.Scan(other.dest(dest)...); err != nil {
 			return nil, err
 		}
 		e := Entry{Job: j.record().Job}
@@ -33,7 +33,7 @@ func scanAttempts(rows *sql.Rows) ([]Attempt, error) {
 	for rows.Next() {
 		var job JobID
 		var a attemptRow
-		if err := rows.Scan(append([]any{&job}, a.dest()...)...); err != nil {
+		if err := rows.Scan(a.dest([]any{&job})...); err != nil {
 			return nil, err
 		}
 		attempts = append(attempts, *a.of(job))

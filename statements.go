@@ -70,6 +70,16 @@ func (st *statement) prepared(ctx context.Context, db *sql.DB) (*sql.Stmt, error
 	return st.prepared(ctx, db)
 }
 
+// forget has all statements prepared anew when they are next used. The old ones
+// are not closed: another caller may be about to send one. They go with their
+// connections.
+func (c *statements) forget() {
+	c.known.Range(func(_, st any) bool {
+		st.(*statement).stmt.Store(nil)
+		return true
+	})
+}
+
 // close gives up what was prepared, on a pool that may go on.
 func (c *statements) close() {
 	c.closed.Store(true)

@@ -88,7 +88,8 @@ const attemptRaw = `a.job_id, a.id, a.number, a.provider, a.state, a.job_version
 const pgCreate = `
 INSERT INTO {schema}.jobs (id, owner, key, kind, target, params, opaque, fingerprint,
 	fingerprint_version, state, version, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'open', 1, clock_timestamp())
+VALUES ($1, $2::text, $3::text, $4::text, $5::text, $6::bytea, $7, $8::bytea, $9::smallint,
+	'open', 1, clock_timestamp())
 ON CONFLICT DO NOTHING
 RETURNING created_at`
 
@@ -128,13 +129,14 @@ const pgStart = `
 WITH j AS (
 	INSERT INTO {schema}.jobs (id, owner, key, kind, target, params, opaque, fingerprint,
 		fingerprint_version, state, version, created_at)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'open', 1, clock_timestamp())
+	VALUES ($1, $2::text, $3::text, $4::text, $5::text, $6::bytea, $7, $8::bytea, $9::smallint,
+		'open', 1, clock_timestamp())
 	ON CONFLICT DO NOTHING
 	RETURNING id, created_at
 ), a AS (
 	INSERT INTO {schema}.attempts (job_id, id, number, provider, state, job_version, provider_key,
 		timeout, started_at, deadline)
-	SELECT j.id, $10, 1, $11, 'started', 1, $12, $13::bigint, j.created_at,
+	SELECT j.id, $10::text, 1, $11::text, 'started', 1, $12::text, $13::bigint, j.created_at,
 		j.created_at + $13::bigint * interval '1 microsecond'
 	FROM j
 	RETURNING deadline
@@ -180,9 +182,9 @@ WITH seen AS MATERIALIZED (
 	SELECT a.id, a.number, a.provider, a.state FROM {schema}.attempts a WHERE a.job_id = $1
 ), free AS MATERIALIZED (
 	SELECT coalesce(max(number), 0) AS last,
-		count(*) FILTER (WHERE state = 'failed' AND provider = $4) AS failed
+		count(*) FILTER (WHERE state = 'failed' AND provider = $4::text) AS failed
 	FROM seen
-	HAVING count(*) FILTER (WHERE state IN ('started', 'unknown') OR id = $3) = 0
+	HAVING count(*) FILTER (WHERE state IN ('started', 'unknown') OR id = $3::text) = 0
 		AND coalesce(max(number), 0) < $6::bigint
 ), j AS MATERIALIZED (
 	SELECT j.id, j.version FROM {schema}.jobs j
@@ -198,8 +200,8 @@ WITH seen AS MATERIALIZED (
 ), begun AS (
 	INSERT INTO {schema}.attempts (job_id, id, number, provider, state, job_version, provider_key,
 		timeout, started_at, deadline)
-	SELECT t.id, $3, free.last + 1, $4, 'started', t.version,
-		left(encode(sha256(convert_to(t.id::text || E'\n' || $4 || E'\n' || free.failed::text, 'UTF8')), 'hex'), 32),
+	SELECT t.id, $3::text, free.last + 1, $4::text, 'started', t.version,
+		left(encode(sha256(convert_to(t.id::text || E'\n' || $4::text || E'\n' || free.failed::text, 'UTF8')), 'hex'), 32),
 		$5::bigint, t.now, t.now + $5::bigint * interval '1 microsecond'
 	FROM t, free
 	ON CONFLICT DO NOTHING
@@ -249,8 +251,8 @@ WITH j AS MATERIALIZED (
 	SELECT a.state IN ('started', 'unknown', 'detached') AS able, a.*, clock_timestamp() AS now FROM a
 ), won AS (
 	UPDATE {schema}.jobs j
-	SET state = 'completed', version = j.version + 1, completed_by = $2, result = $4,
-		result_digest = $5, ended_at = t.now
+	SET state = 'completed', version = j.version + 1, completed_by = $2::text, result = $4::bytea,
+		result_digest = $5::bytea, ended_at = t.now
 	FROM t
 	WHERE j.id = $1 AND j.version = $3 AND j.completed_by IS NULL AND j.state = 'open'
 		AND t.able AND NOT $7
@@ -260,10 +262,10 @@ WITH j AS MATERIALIZED (
 	SET state = CASE WHEN won.id IS NOT NULL THEN 'succeeded' WHEN t.able THEN 'late' ELSE t.state END,
 		ended_at = coalesce(t.ended_at, t.now),
 		late_at = CASE WHEN won.id IS NULL THEN coalesce(a.late_at, t.now) END,
-		late_size = CASE WHEN won.id IS NULL THEN coalesce(a.late_size, $6) END,
-		late_digest = CASE WHEN won.id IS NULL THEN coalesce(a.late_digest, $5) END,
-		by = CASE WHEN t.able THEN coalesce($8, a.by) ELSE a.by END,
-		reason = CASE WHEN t.able THEN coalesce($9, a.reason) ELSE a.reason END
+		late_size = CASE WHEN won.id IS NULL THEN coalesce(a.late_size, $6::bigint) END,
+		late_digest = CASE WHEN won.id IS NULL THEN coalesce(a.late_digest, $5::bytea) END,
+		by = CASE WHEN t.able THEN coalesce($8::text, a.by) ELSE a.by END,
+		reason = CASE WHEN t.able THEN coalesce($9::text, a.reason) ELSE a.reason END
 	FROM t CROSS JOIN j LEFT JOIN won ON true
 	WHERE a.job_id = $1 AND a.id = $2
 		AND (won.id IS NOT NULL
@@ -279,8 +281,7 @@ func (s *PostgresStore) Complete(ctx context.Context, p CompleteParams) (Record,
 		return pgRun2(ctx, s, func(q runner) (Record, bool, error) { return s.complete(ctx, q, p) })
 	}
 	rec, won, err := s.completeWithHook(ctx, p, s.inOwn)
-	if !won && statementGone(err) {
-		s.gone.Add(1)
+	if !won && s.unprepare(err) {
 		rec, won, err = s.completeWithHook(ctx, p, s.plainly)
 	}
 	return rec, won && err == nil, err
@@ -332,9 +333,9 @@ WITH j AS MATERIALIZED (
 	UPDATE {schema}.attempts a
 	SET state = CASE WHEN t.state = 'detached' AND $3::text = 'unknown' THEN t.state ELSE $3::text END,
 		ended_at = CASE WHEN $3::text IN ('failed', 'canceled') THEN t.now END,
-		cause = CASE WHEN $3::text = 'unknown' THEN coalesce(a.cause, $4) ELSE coalesce($4, a.cause) END,
-		by = CASE WHEN t.state = $3::text THEN a.by ELSE coalesce($5, a.by) END,
-		reason = CASE WHEN t.state = $3::text THEN a.reason ELSE coalesce($6, a.reason) END
+		cause = CASE WHEN $3::text = 'unknown' THEN coalesce(a.cause, $4::text) ELSE coalesce($4::text, a.cause) END,
+		by = CASE WHEN t.state = $3::text THEN a.by ELSE coalesce($5::text, a.by) END,
+		reason = CASE WHEN t.state = $3::text THEN a.reason ELSE coalesce($6::text, a.reason) END
 	FROM t
 	WHERE a.job_id = $1 AND a.id = $2
 	RETURNING {attempt raw}
@@ -374,8 +375,8 @@ WITH j AS MATERIALIZED (
 ), done AS (
 	UPDATE {schema}.attempts a
 	SET deadline = greatest(a.deadline, CASE WHEN $3 > 0 THEN t.now + t.more ELSE a.deadline END),
-		timeout = CASE WHEN $3 > 0 AND t.now + t.more > a.deadline THEN $3 ELSE a.timeout END,
-		external_ref = coalesce($4, a.external_ref)
+		timeout = CASE WHEN $3 > 0 AND t.now + t.more > a.deadline THEN $3::bigint ELSE a.timeout END,
+		external_ref = coalesce($4::text, a.external_ref)
 	FROM t
 	WHERE a.job_id = $1 AND a.id = $2
 		AND CASE WHEN $3 > 0 THEN t.state = 'started' AND a.deadline > t.now ELSE a.external_ref IS NULL END
@@ -396,7 +397,7 @@ WITH t AS MATERIALIZED (
 	FROM (SELECT j.id FROM {schema}.jobs j WHERE j.id = $1 AND j.state = 'open' FOR NO KEY UPDATE) l
 ), j AS (
 	UPDATE {schema}.jobs j
-	SET state = 'canceled', version = j.version + 1, ended_at = t.now, by = $2, reason = $3
+	SET state = 'canceled', version = j.version + 1, ended_at = t.now, by = $2::text, reason = $3::text
 	FROM t
 	WHERE j.id = $1 AND j.state = 'open'
 	RETURNING j.id

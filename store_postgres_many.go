@@ -101,7 +101,7 @@ func (s *PostgresStore) findMany(ctx context.Context, q runner, params []CreateP
 		var a attemptRow
 		var now time.Time
 		var count sql.NullInt64
-		dest := append(append([]any{&n}, j.dest()...), a.dest()...)
+		dest := a.dest(j.dest([]any{&n}))
 		if err = rows.Scan(append(dest, moment{&now}, &count)...); err == nil {
 			rec := j.record()
 			rec.Now = now

@@ -11,8 +11,9 @@ import (
 // transaction that is read committed.
 //
 // So does one whose prepared statement the connection has lost, or has under
-// another's name: somebody sent DISCARD ALL, or a pooler changed the server. It
-// failed before it was executed.
+// another's name: somebody sent DISCARD ALL, or a pooler changed the server; and
+// one that was prepared before a migration changed a column's type. They failed
+// before they were executed.
 //
 // Unprepared, every statement runs in such a transaction. Without Prepare
 // lib/pq sends Parse in one round trip and Bind in the next, and a pooler may
@@ -38,8 +39,7 @@ func pgRunOn[T any](ctx context.Context, s *PostgresStore, first runner, step fu
 	if !s.sql.unprepared {
 		v, err := step(first)
 		switch {
-		case statementGone(err):
-			s.gone.Add(1)
+		case s.unprepare(err):
 			in = s.plainly
 		case !serialization(err):
 			return v, err
@@ -52,14 +52,27 @@ func pgRunOn[T any](ctx context.Context, s *PostgresStore, first runner, step fu
 			v, err = step(in(tx))
 			return err
 		})
-		if statementGone(err) {
-			s.gone.Add(1)
+		if s.unprepare(err) {
 			in = s.plainly
 		} else if !serialization(err) {
 			break
 		}
 	}
 	return v, err
+}
+
+// unprepare reports whether the statement failed for being prepared, before it
+// was executed, so that it may be sent once more as plain text.
+func (s *PostgresStore) unprepare(err error) bool {
+	switch {
+	case statementGone(err):
+		s.gone.Add(1)
+	case planStale(err):
+		s.sql.forget()
+	default:
+		return false
+	}
+	return true
 }
 
 func (s *PostgresStore) inOwn(tx *sql.Tx) runner { return s.sql.inOwn(tx) }

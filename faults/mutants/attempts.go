@@ -32,12 +32,12 @@ var attempts = []Mutant{
 	}},
 	{ID: "X30", What: "the provider key counts attempts that are not proven to have failed", Plants: []Plant{
 		pg(kit("begin", "the provider key lasts until a failure is proven"), inPg(
-			"count(*) FILTER (WHERE state = 'failed' AND provider = $4) AS failed", "count(*) FILTER (WHERE provider = $4) AS failed")),
+			"count(*) FILTER (WHERE state = 'failed' AND provider = $4::text) AS failed", "count(*) FILTER (WHERE provider = $4::text) AS failed")),
 		lite(kit("begin", "the provider key lasts until a failure is proven"), inSQLite("AND provider = ?2 AND state = 'failed'`", "AND provider = ?2`")),
 	}},
 	{ID: "X31", What: "the provider key counts other providers' failures", Plants: []Plant{
 		pg(kit("begin", "the provider key lasts until a failure is proven"), inPg(
-			"WHERE state = 'failed' AND provider = $4) AS failed", "WHERE state = 'failed') AS failed")),
+			"WHERE state = 'failed' AND provider = $4::text) AS failed", "WHERE state = 'failed') AS failed")),
 		lite(kit("begin", "the provider key lasts until a failure is proven"), inSQLite("AND provider = ?2 AND state = 'failed'`", "AND ?2 <> '' AND state = 'failed'`")),
 	}},
 	{ID: "X32", What: "the provider key is the other half of the digest", Plants: []Plant{
@@ -68,7 +68,7 @@ var attempts = []Mutant{
 		lite(kit("begin", "a canceled job refuses"), inSQLite("j.owner = ?2 AND j.state = 'open' AND n.last", "j.owner = ?2 AND j.state <> 'completed' AND n.last")),
 	}},
 	{ID: "X39", What: "an attempt in doubt does not block the next", Plants: []Plant{
-		pg(kit("begin", "an open attempt blocks the next"), inPg("count(*) FILTER (WHERE state IN ('started', 'unknown') OR id = $3) = 0", "count(*) FILTER (WHERE state IN ('started') OR id = $3) = 0"),
+		pg(kit("begin", "an open attempt blocks the next"), inPg("count(*) FILTER (WHERE state IN ('started', 'unknown') OR id = $3::text) = 0", "count(*) FILTER (WHERE state IN ('started') OR id = $3::text) = 0"),
 			Edit{pgSchema, "ON {schema}.attempts (job_id) WHERE state IN ('started', 'unknown');", "ON {schema}.attempts (job_id) WHERE state IN ('started');"}),
 		lite(kit("begin", "an open attempt blocks the next"), Edit{sqliteSchema,
 			"ON {prefix}attempts (job_id) WHERE state IN ('started', 'unknown');", "ON {prefix}attempts (job_id) WHERE state IN ('started');"}),

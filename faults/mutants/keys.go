@@ -6,7 +6,7 @@ var keys = []Mutant{
 		lite(kit("same key", "each field of the fingerprint counts by itself"), Edit{"create.go", "\tcase !same:", "\tcase !same && err != nil:"}),
 	}},
 	{ID: "M8", What: "the fingerprint is made by plain concatenation", Plants: []Plant{
-		lite(kit("same key", "each field of the fingerprint counts by itself"), Edit{"fingerprint.go", "\th.Write(size[:])\n", ""}),
+		lite(kit("same key", "each field of the fingerprint counts by itself"), Edit{"fingerprint.go", "\tframed = binary.BigEndian.AppendUint64(framed, uint64(len(field)))\n", "\t_ = binary.BigEndian\n"}),
 	}},
 	{ID: "M9.1", What: "the owner is missing where a job is read by its ID", Plants: []Plant{
 		pg(kit("owners", "another owner's job is not there"), inPg(
@@ -74,7 +74,7 @@ var keys = []Mutant{
 		lite(kit("same key", "JSON that means the same is the same"), Edit{"canonical.go", "\tslices.SortFunc(members, byName)\n", ""}),
 	}},
 	{ID: "X14", What: "names of JSON objects that stand twice are taken", Plants: []Plant{
-		lite(test("TestCanonicalJSONRefusesWhatIsAmbiguous"), Edit{"canonical.go", "if byName(members[i-1], m) == 0 {", "if len(members) == 0 {"}),
+		lite(test("TestCanonicalJSONRefusesWhatIsAmbiguous"), Edit{"canonical.go", "if byName(members[i], m) == 0 {", "if i < 0 && byName(members[i], m) == 0 {"}),
 	}},
 	{ID: "X15", What: "numbers in JSON are read as float64", Plants: []Plant{
 		lite(kit("same key", "JSON that differs is other input"), Edit{"canonical.go",

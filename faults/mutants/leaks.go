@@ -36,7 +36,13 @@ var leaks = []Mutant{
 		pg(test("TestUnpreparedParsesWithinTransactionsOnly"), Edit{"store_postgres_run.go", "if !s.sql.unprepared {", "if s.sql.db != nil {"}),
 	}},
 	{ID: "X181", What: "a prepared statement that the connection has lost is a failure", Plants: []Plant{
-		pg(test("TestAPreparedStatementThatIsGoneIsNoFailure"), Edit{"store_postgres_run.go", "\t\tcase statementGone(err):\n", "\t\tcase statementGone(err) && err == nil:\n"}),
+		pg(test("TestAPreparedStatementThatIsGoneIsNoFailure"), Edit{"store_postgres_run.go", "\tcase statementGone(err):\n", "\tcase statementGone(err) && err == nil:\n"}),
+	}},
+	{ID: "X191", What: "a statement prepared before a migration changed a type fails for good", Plants: []Plant{
+		pg(test("TestAPreparedStatementThatIsGoneIsNoFailure"), Edit{"store_postgres_run.go", "\tcase planStale(err):\n", "\tcase planStale(err) && err == nil:\n"}),
+	}},
+	{ID: "X192", What: "a parameter has a domain's type, of which drivers know nothing", Plants: []Plant{
+		pg(test("TestPostgresGenericPlansStayGoodAsTablesGrow"), inPg("$8::bytea, $9::smallint,\n\t'open'", "$8, $9::smallint,\n\t'open'")),
 	}},
 	{ID: "X137", What: "SQLite does not wait for the disk", Plants: []Plant{
 		lite(test("TestDoctorFindsNothingWhereAllIsWell"), Edit{"store_sqlite_open.go", `"synchronous = FULL"`, `"synchronous = NORMAL"`}),

@@ -12,8 +12,8 @@ var settling = []Mutant{
 	{ID: "M18.1", What: "CancelJob does not look at the job's state and takes the winner away", Plants: []Plant{
 		pg(kit("order of return, raced", "CancelJob after Complete"),
 			inPg("FROM {schema}.jobs j WHERE j.id = $1 AND j.state = 'open' FOR NO KEY UPDATE) l", "FROM {schema}.jobs j WHERE j.id = $1 FOR NO KEY UPDATE) l"),
-			inPg("ended_at = t.now, by = $2, reason = $3\n\tFROM t\n\tWHERE j.id = $1 AND j.state = 'open'\n",
-				"ended_at = t.now, by = $2, reason = $3,\n\t\tcompleted_by = NULL, result = NULL, result_digest = NULL\n\tFROM t\n\tWHERE j.id = $1\n")),
+			inPg("ended_at = t.now, by = $2::text, reason = $3::text\n\tFROM t\n\tWHERE j.id = $1 AND j.state = 'open'\n",
+				"ended_at = t.now, by = $2::text, reason = $3::text,\n\t\tcompleted_by = NULL, result = NULL, result_digest = NULL\n\tFROM t\n\tWHERE j.id = $1\n")),
 		lite(kit("order of return, raced", "CancelJob after Complete"), inSQLite(
 			"ended_at = ?4, by = ?2, reason = ?3\nWHERE id = ?1 AND state = 'open'`",
 			"ended_at = ?4, by = ?2, reason = ?3,\n\tcompleted_by = NULL, result = NULL, result_digest = NULL\nWHERE id = ?1`")),
@@ -40,13 +40,13 @@ var settling = []Mutant{
 		lite(kit("doubt", "each cause given to Fail"), Edit{"doubt.go", "if e.Op == \"dial\" {", "if e.Op != \"\" {"}),
 	}},
 	{ID: "X54", What: "a later doubt overwrites the cause of the first", Plants: []Plant{
-		pg(kit("doubt", "the first cause of a doubt stands"), inPg("THEN coalesce(a.cause, $4) ELSE", "THEN coalesce($4, a.cause) ELSE")),
+		pg(kit("doubt", "the first cause of a doubt stands"), inPg("THEN coalesce(a.cause, $4::text) ELSE", "THEN coalesce($4::text, a.cause) ELSE")),
 		lite(kit("doubt", "the first cause of a doubt stands"), inSQLite("THEN coalesce(cause, ?4) ELSE", "THEN coalesce(?4, cause) ELSE")),
 	}},
 	{ID: "X55", What: "a repeated decision overwrites the first name and reason", Plants: []Plant{
 		pg(kit("repeats", "a decision, by another"),
-			inPg("by = CASE WHEN t.state = $3::text THEN a.by ELSE coalesce($5, a.by) END", "by = coalesce($5, a.by)"),
-			inPg("reason = CASE WHEN t.state = $3::text THEN a.reason ELSE coalesce($6, a.reason) END", "reason = coalesce($6, a.reason)")),
+			inPg("by = CASE WHEN t.state = $3::text THEN a.by ELSE coalesce($5::text, a.by) END", "by = coalesce($5::text, a.by)"),
+			inPg("reason = CASE WHEN t.state = $3::text THEN a.reason ELSE coalesce($6::text, a.reason) END", "reason = coalesce($6::text, a.reason)")),
 		lite(kit("repeats", "a decision, by another"),
 			inSQLite("by = CASE WHEN state = ?3 THEN by ELSE coalesce(?5, by) END", "by = coalesce(?5, by)"),
 			inSQLite("reason = CASE WHEN state = ?3 THEN reason ELSE coalesce(?6, reason) END", "reason = coalesce(?6, reason)")),

@@ -67,7 +67,7 @@ var swap = []Mutant{
 	}},
 	{ID: "X3", What: "a second late result overwrites the evidence of the first", Plants: []Plant{
 		pg(kit("repeats", "one who lost"), inPg("OR NOT t.able AND t.state <> 'succeeded' AND t.late_at IS NULL)", "OR NOT t.able AND t.state <> 'succeeded')"),
-			inPg("coalesce(a.late_at, t.now) END", "t.now END"), inPg("coalesce(a.late_size, $6) END", "$6 END"), inPg("coalesce(a.late_digest, $5) END", "$5 END")),
+			inPg("coalesce(a.late_at, t.now) END", "t.now END"), inPg("coalesce(a.late_size, $6::bigint) END", "$6::bigint END"), inPg("coalesce(a.late_digest, $5::bytea) END", "$5::bytea END")),
 		lite(kit("repeats", "one who lost"), inSQLite("OR NOT able AND a.state <> 'succeeded' AND a.late_at IS NULL)", "OR NOT able AND a.state <> 'succeeded')"),
 			inSQLite("late_at = coalesce(a.late_at, ?3), late_size = coalesce(a.late_size, ?6),", "late_at = ?3, late_size = ?6,"),
 			inSQLite("late_digest = coalesce(a.late_digest, ?7)", "late_digest = ?7")),

@@ -49,8 +49,9 @@ type Try struct {
 	// Timeout is how long the attempt may take before its outcome counts as
 	// unknown. Required and positive; kept in whole microseconds, rounded up.
 	Timeout time.Duration
-	// Require is the qualification that the attempt needs. Nil asks nothing. A
-	// store that keeps no qualifications refuses it with ErrUnsupported.
+	// Require is the qualification that the attempt needs, in the statement that
+	// begins it. Nil asks nothing. A store that keeps no qualifications refuses it
+	// with ErrUnsupported.
 	Require *Requirement
 }
 

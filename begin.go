@@ -8,8 +8,8 @@ import "context"
 //
 // The refusals, in this order: ErrNotFound, ErrJobCanceled, ErrCompleted (with
 // the result), ErrAttemptOpen (also ErrInDoubt when that attempt is unknown;
-// Error.Attempt is the one in the way), ErrTooManyAttempts. A refusal writes
-// nothing.
+// Error.Attempt is the one in the way), ErrTooManyAttempts, ErrNotQualified. A
+// refusal writes nothing.
 //
 // ErrUnavailable carries the minted attempt: repeat with Try.ID set to its ID.
 // Repeated, an attempt that is started is returned, one that is unknown is
@@ -41,9 +41,8 @@ func (s *Jobs) beginParams(job JobID, try Try) (BeginParams, error) {
 	if err := checkTry(try); err != nil {
 		return BeginParams{}, err
 	}
-	if try.Require != nil {
-		// No store keeps qualifications yet; ignoring it would let an
-		// unproven provider through.
+	if _, keeps := s.store.(QualificationStore); try.Require != nil && !keeps {
+		// Ignoring it would let an unproven provider through.
 		return BeginParams{}, &Error{Err: ErrUnsupported, Field: "Try.Require",
 			rule: "needs a store that keeps qualifications: leave it nil"}
 	}
@@ -52,7 +51,7 @@ func (s *Jobs) beginParams(job JobID, try Try) (BeginParams, error) {
 	}
 	p := BeginParams{
 		ID: try.ID, Provider: try.Provider, Max: s.maxAttempts, Clock: s.clock,
-		Timeout: wholeMicros(try.Timeout),
+		Timeout: wholeMicros(try.Timeout), Require: try.Require,
 	}
 	if try.ID == "" {
 		id, err := s.mintAttempt(job)
@@ -115,6 +114,8 @@ func begun(op string, rec Record, p BeginParams) (decided bool, err error) {
 		refusal.Err = ErrAttemptOpen
 	case rec.Count >= p.Max:
 		refusal.Err = ErrTooManyAttempts
+	case rec.Unqualified != "":
+		refusal.Err, refusal.Reason = ErrNotQualified, rec.Unqualified
 	default:
 		return false, nil
 	}

@@ -38,9 +38,9 @@ var (
 	// cancel it, or raise the limit.
 	ErrTooManyAttempts = errors.New("the job has used up its attempts: cancel it, or raise Options.MaxAttempts")
 	// ErrNotQualified: the provider has no current qualification of the kind
-	// that Try.Require names. Reserved: no store keeps qualifications yet, and
-	// Try.Require is ErrUnsupported.
-	ErrNotQualified = errors.New("the provider is not qualified")
+	// that Try.Require names. Error.Reason says why. Nothing was begun, and the
+	// provider must not be called; Start has stored the job.
+	ErrNotQualified = errors.New("the provider is not qualified: let it prove that it keeps the contract, or use another")
 	// ErrLateResult: this attempt can no longer win. Its result was thrown
 	// away whole; Error.Job is the job as it stands, which need not be
 	// completed: the attempt may have been canceled or refuted. What it did may
@@ -81,6 +81,9 @@ type Error struct {
 	Attempt *Attempt
 	// Field names what is wrong with the input (ErrInvalid).
 	Field string
+	// Reason says why the provider is not qualified (ErrNotQualified): "missing",
+	// "failed", "expired", "changed" or "revoked".
+	Reason string
 	// Cause is what lies beneath: an error of the database, of a context or of
 	// a call. A driver's own text may quote values: do not log it.
 	Cause error
@@ -112,6 +115,9 @@ func (e *Error) Error() string {
 	}
 	if e.Field != "" {
 		b.WriteString(": " + e.Field + " " + e.rule)
+	}
+	if e.Reason != "" {
+		b.WriteString("; its qualification is " + e.Reason)
 	}
 	if e.self != "" {
 		b.WriteString("; late is attempt " + string(e.self))

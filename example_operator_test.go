@@ -42,6 +42,49 @@ func ExampleOperator_Refute() {
 	// pending <nil>
 }
 
+func ExampleOperator_SaveQualification() {
+	ctx := context.Background()
+	jobs, closeJobs := openJobs(nil)
+	defer closeJobs()
+	operator := onejob.NewOperator(jobs)
+	need := onejob.Requirement{Contract: "summary/3", Model: "large-2", Fingerprint: "5f2c"}
+	try := onejob.Try{Provider: "acme", Timeout: time.Minute, Require: &need}
+	in := onejob.Intent{Owner: "user-7", Key: "report-1042", Kind: "summarize"}
+
+	var refusal *onejob.Error
+	job, _, err := jobs.Start(ctx, in, try)
+	fmt.Println(errors.As(err, &refusal), refusal.Reason, job.Status())
+
+	_, _ = operator.SaveQualification(ctx, onejob.Qualification{
+		Provider: "acme", Requirement: need, Runs: 30, Passes: 30, Evidence: []byte("the report"),
+	}, 24*time.Hour)
+	attempt, err := jobs.BeginAttempt(ctx, job, try)
+	fmt.Println(attempt.State, err)
+	// Output:
+	// true missing pending
+	// started <nil>
+}
+
+func ExampleOperator_RevokeQualification() {
+	ctx := context.Background()
+	jobs, closeJobs := openJobs(nil)
+	defer closeJobs()
+	operator := onejob.NewOperator(jobs)
+	need := onejob.Requirement{Contract: "summary/3", Model: "large-2", Fingerprint: "5f2c"}
+	_, _ = operator.SaveQualification(ctx, onejob.Qualification{Provider: "acme", Requirement: need, Runs: 30, Passes: 30}, 24*time.Hour)
+
+	_, _ = operator.RevokeQualification(ctx, "acme", need, onejob.Decision{By: "ada", Reason: "answers in the wrong language"})
+	for q, err := range operator.Qualifications(ctx) {
+		fmt.Println(q.Provider, q.Contract, q.By, q.RevokedAt.IsZero(), err)
+	}
+	_, _, err := jobs.Start(ctx, onejob.Intent{Owner: "user-7", Key: "report-1043", Kind: "summarize"},
+		onejob.Try{Provider: "acme", Timeout: time.Minute, Require: &need})
+	fmt.Println(errors.Is(err, onejob.ErrNotQualified))
+	// Output:
+	// acme summary/3 ada false <nil>
+	// true
+}
+
 func ExampleOperator_CancelAttempt() {
 	ctx := context.Background()
 	jobs, closeJobs := openJobs(nil)

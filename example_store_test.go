@@ -83,6 +83,9 @@ func ExamplePostgresStore_Migrations() {
 	}
 	// Output:
 	// goose/0001_jobs.sql
+	// goose/0002_qualifications.sql
 	// migrate/0001_jobs.down.sql
 	// migrate/0001_jobs.up.sql
+	// migrate/0002_qualifications.down.sql
+	// migrate/0002_qualifications.up.sql
 }

@@ -10,7 +10,8 @@ func HotStatements(s *PostgresStore) map[string]string {
 		"create": pgCreate, "start": pgStart, "begin": pgBegin, "complete": pgComplete,
 		"settle": pgSettle, "amend": pgAmend, "cancel job": pgCancelJob,
 		"find by ID": pgFindByID, "find by key": pgFindByKey, "find by attempt": pgFindByAttempt,
-		"find all": pgFindAll,
+		"find all": pgFindAll, "begin, qualified": pgBeginRequired, "start, qualified": pgStartRequired,
+		"save qualification": pgSaveQualification, "revoke": pgRevokeQualification, "qualifications": pgQualifications,
 	} {
 		list[name] = s.sql.render(constant)
 	}

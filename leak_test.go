@@ -356,9 +356,17 @@ var secretRefusals = []struct {
 		must(v, job, errOf2(v.jobs.Complete(v.Context(), other, secretResult)))
 		return errOf2(v.op.Confirm(v.Context(), a.ID, []byte(canary+"-loser"), vaultWord))
 	}},
-	{"a qualification", onejob.ErrUnsupported, func(v *vault) error {
+	{"a qualification", onejob.ErrNotQualified, func(v *vault) error {
 		try := vaultTry
-		try.Require = &onejob.Requirement{Contract: canary}
+		try.Require = &onejob.Requirement{Contract: canary, Model: canary, Fingerprint: canary}
+		_, _, err := v.jobs.Start(v.Context(), v.intent(), try)
+		return err
+	}},
+	{"a qualification that nobody keeps", onejob.ErrUnsupported, func(v *vault) error {
+		v.store = struct{ onejob.Store }{v.store}
+		v.use(onejob.Options{})
+		try := vaultTry
+		try.Require = &onejob.Requirement{Contract: canary, Model: canary, Fingerprint: canary}
 		_, _, err := v.jobs.Start(v.Context(), v.intent(), try)
 		return err
 	}},
@@ -416,12 +424,11 @@ func TestNoRefusalShowsASecret(t *testing.T) {
 				requireSilent(t, test.name, err)
 			})
 		}
-		// ErrRetryTx is brought about below. Nothing gives ErrNotQualified: no
-		// store keeps qualifications.
+		// ErrRetryTx is brought about below.
 		for _, sentinel := range []error{
 			onejob.ErrInvalid, onejob.ErrNotFound, onejob.ErrKeyConflict, onejob.ErrKeyRetired, onejob.ErrAttemptOpen,
 			onejob.ErrInDoubt, onejob.ErrFailed, onejob.ErrCompleted, onejob.ErrJobCanceled, onejob.ErrTooManyAttempts,
-			onejob.ErrLateResult, onejob.ErrResultMismatch, onejob.ErrAttemptEnded, onejob.ErrUnsupported, onejob.ErrUnavailable,
+			onejob.ErrNotQualified, onejob.ErrLateResult, onejob.ErrResultMismatch, onejob.ErrAttemptEnded, onejob.ErrUnsupported, onejob.ErrUnavailable,
 		} {
 			require.True(t, seen[sentinel], sentinel.Error())
 		}

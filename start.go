@@ -3,7 +3,8 @@ package onejob
 import "context"
 
 // Start creates the job and begins an attempt at it, in one commit. On a key
-// that exists it finds the job and begins an attempt there.
+// that exists it finds the job and begins an attempt there. Where Try.Require is
+// not met it creates the job alone, and refuses with ErrNotQualified.
 //
 // The errors are those of Create and BeginAttempt. The job is returned
 // whenever one with this input exists, also beside a refusal.
@@ -29,6 +30,10 @@ func (s *Jobs) start(ctx context.Context, op string, in Intent, try Try) (Job, *
 		rec, fresh, err := s.store.Start(ctx, cp, bp)
 		if err == nil && fresh {
 			return withAttempt(rec), rec.Attempt, true, nil
+		}
+		if err == nil && rec.Job.ID != "" {
+			_, err := begun(op, rec, bp)
+			return rec.Job, nil, false, err
 		}
 		if err != nil {
 			rec, err = s.findAfter(ctx, err, keyOf(in, s.clock))

@@ -41,7 +41,8 @@ type Store interface {
 	Create(ctx context.Context, p CreateParams) (Record, error)
 
 	// Start is Create and Begin in one step, all or nothing. It reports false,
-	// having done nothing, when the key exists.
+	// having done nothing, when the key exists. Where Require is not met it stores
+	// the job alone, and returns that with Record.Unqualified.
 	Start(ctx context.Context, p CreateParams, try BeginParams) (Record, bool, error)
 
 	// Begin starts the attempt if the job exists under the owner, is open, has
@@ -52,7 +53,8 @@ type Store interface {
 	//
 	// It reports whether this call began it. If not, the record, where it has
 	// an ID, says what was in the way, with Record.Attempt and Record.Count;
-	// if nothing was, the caller asks Find, and again.
+	// if nothing was, the caller asks Find, and again. Where only Require was in
+	// the way it says so in Record.Unqualified.
 	Begin(ctx context.Context, p BeginParams) (Record, bool, error)
 
 	// Complete swaps the job to completed if it is open, unwon and at Version,
@@ -100,6 +102,8 @@ type Record struct {
 	// Count is the highest attempt number of the job. It is set by Begin, and
 	// by Find where an attempt was asked for.
 	Count int
+	// Unqualified says why BeginParams.Require is not met; see [Error.Reason].
+	Unqualified string
 	// Now is the store's clock when the record was read.
 	Now time.Time
 }
@@ -120,6 +124,7 @@ type BeginParams struct {
 	Provider string
 	Timeout  time.Duration // whole microseconds
 	Max      int
+	Require  *Requirement // of stores that are a QualificationStore; nil asks nothing
 	Clock    func() time.Time
 }
 
@@ -218,6 +223,26 @@ type BatchStore interface {
 	// The params are sorted by owner and key: rows that are locked in that order
 	// cannot deadlock. Of two with one key the first is stored.
 	CreateMany(ctx context.Context, params []CreateParams) ([]Record, error)
+}
+
+// QualificationStore is the ability to keep what providers have proven, and to
+// look at it in the step that begins an attempt (BeginParams.Require).
+//
+// Begin and Start look once they have locked the job: the qualification of
+// this very provider, contract, model and fingerprint must be there, have passed
+// all its runs, not be revoked, and not be expired by the store's clock. A
+// revocation that has returned is always seen: no attempt begins after it.
+type QualificationStore interface {
+	// SaveQualification stores q, which expires after ttl, in the place of an
+	// earlier one with the same fingerprint. A revocation stands. It returns the
+	// row.
+	SaveQualification(ctx context.Context, q Qualification, ttl time.Duration, clock func() time.Time) (Qualification, error)
+	// RevokeQualification takes it back, and reports whether there is one. The
+	// first revocation stands.
+	RevokeQualification(ctx context.Context, provider string, r Requirement, d Decision, clock func() time.Time) (Qualification, bool, error)
+	// Qualifications lists at most limit of them by provider, contract, model
+	// and fingerprint, after the one given (nil begins).
+	Qualifications(ctx context.Context, after *Qualification, limit int) ([]Qualification, error)
 }
 
 // OperatorStore is the ability to serve an [Operator]'s queries.

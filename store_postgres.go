@@ -125,7 +125,10 @@ func pgCreateArgs(p CreateParams) []any {
 		p.Fingerprint[:], p.FingerprintVersion}
 }
 
-const pgStart = `
+const (
+	pgStart = pgStartJob + pgStartAttempt + pgStarted + pgStartTells
+
+	pgStartJob = `
 WITH j AS (
 	INSERT INTO {schema}.jobs (id, owner, key, kind, target, params, opaque, fingerprint,
 		fingerprint_version, state, version, created_at)
@@ -133,18 +136,28 @@ WITH j AS (
 		'open', 1, clock_timestamp())
 	ON CONFLICT DO NOTHING
 	RETURNING id, created_at
-), a AS (
+)`
+
+	pgStartAttempt = `, a AS (
 	INSERT INTO {schema}.attempts (job_id, id, number, provider, state, job_version, provider_key,
 		timeout, started_at, deadline)
 	SELECT j.id, $10::text, 1, $11::text, 'started', 1, $12::text, $13::bigint, j.created_at,
 		j.created_at + $13::bigint * interval '1 microsecond'
-	FROM j
+	FROM j`
+
+	pgStarted = `
 	RETURNING deadline
-)
+)`
+
+	pgStartTells = `
 SELECT j.created_at, a.deadline FROM j, a`
+)
 
 // Start implements [Store].
 func (s *PostgresStore) Start(ctx context.Context, p CreateParams, try BeginParams) (Record, bool, error) {
+	if try.Require != nil {
+		return s.startRequired(ctx, p, try)
+	}
 	return pgRun2(ctx, s, func(q runner) (Record, bool, error) {
 		key := try.ProviderKey(0)
 		rows, err := q.query(ctx, pgStart, append(pgCreateArgs(p),
@@ -177,7 +190,10 @@ func (s *PostgresStore) Start(ctx context.Context, p CreateParams, try BeginPara
 //
 // IS TRUE keeps the planner from looking by owner: a plan made while the table
 // was empty took that index, and then read all of an owner's jobs each time.
-const pgBegin = `
+const (
+	pgBegin = pgBeginLocks + pgBeginGoes + pgBegun + pgBeginTells
+
+	pgBeginLocks = `
 WITH seen AS MATERIALIZED (
 	SELECT a.id, a.number, a.provider, a.state FROM {schema}.attempts a WHERE a.job_id = $1
 ), free AS MATERIALIZED (
@@ -194,9 +210,13 @@ WITH seen AS MATERIALIZED (
 	SELECT a.id FROM {schema}.attempts a
 	WHERE a.job_id = (SELECT id FROM j) AND a.provider = $4 AND a.state = 'detached'
 	FOR SHARE
-), t AS MATERIALIZED (
+)`
+
+	pgBeginGoes = `, t AS MATERIALIZED (
 	SELECT j.id, j.version, clock_timestamp() AS now FROM j
-	WHERE (SELECT count(*) FROM detached) = (SELECT count(*) FROM seen WHERE provider = $4 AND state = 'detached')
+	WHERE (SELECT count(*) FROM detached) = (SELECT count(*) FROM seen WHERE provider = $4 AND state = 'detached')`
+
+	pgBegun = `
 ), begun AS (
 	INSERT INTO {schema}.attempts (job_id, id, number, provider, state, job_version, provider_key,
 		timeout, started_at, deadline)
@@ -208,24 +228,34 @@ WITH seen AS MATERIALIZED (
 	RETURNING number, job_version, provider_key, started_at, deadline
 )
 SELECT {job}, {attempt}, clock_timestamp(), (SELECT max(number) FROM seen),
-	b.number, b.job_version, b.provider_key, b.started_at, b.deadline
+	b.number, b.job_version, b.provider_key, b.started_at, b.deadline`
+
+	pgBeginTells = `
 FROM {schema}.jobs j
 LEFT JOIN {schema}.attempts a ON a.job_id = j.id AND ({shown} OR a.id = $3)
 LEFT JOIN begun b ON true
 WHERE j.id = $1 AND (j.owner = $2) IS TRUE`
+)
 
 // Begin implements [Store].
 func (s *PostgresStore) Begin(ctx context.Context, p BeginParams) (Record, bool, error) {
 	return pgRun2(ctx, s, func(q runner) (Record, bool, error) {
-		rows, err := q.query(ctx, pgBegin, string(p.ID.Job()), p.Owner, p.ID.own(), p.Provider,
-			p.Timeout.Microseconds(), p.Max)
+		statement, args := pgBegin, []any{string(p.ID.Job()), p.Owner, p.ID.own(), p.Provider,
+			p.Timeout.Microseconds(), p.Max}
+		var number, version sql.NullInt64
+		var key, gate sql.NullString
+		var at, deadline time.Time
+		extra := []any{&number, &version, &key, moment{&at}, moment{&deadline}}
+		if r := p.Require; r != nil {
+			statement, args = pgBeginRequired, append(args, r.Contract, r.Model, r.Fingerprint)
+			extra = append(extra, &gate)
+		}
+		rows, err := q.query(ctx, statement, args...)
 		if err != nil {
 			return Record{}, false, err
 		}
-		var number, version sql.NullInt64
-		var key sql.NullString
-		var at, deadline time.Time
-		rec, err := scanRecord(rows, p.ID, false, &number, &version, &key, moment{&at}, moment{&deadline})
+		rec, err := scanRecord(rows, p.ID, false, extra...)
+		rec.Unqualified = gate.String
 		if err = drain(rows, err); err != nil || !number.Valid {
 			return rec, false, err
 		}

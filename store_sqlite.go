@@ -124,6 +124,11 @@ func (s *SQLiteStore) Start(ctx context.Context, p CreateParams, try BeginParams
 		if err != nil || rec.Job.ID == "" {
 			return Record{}, false, err
 		}
+		try := try
+		try.Clock = p.Clock
+		if rec.Unqualified, err = try.unqualified(ctx, q); err != nil || rec.Unqualified != "" {
+			return rec, false, err
+		}
 		at, key := rec.Job.CreatedAt, try.ProviderKey(0)
 		deadline := at.Add(try.Timeout)
 		_, err = q.exec(ctx, sqliteBeginFirst, string(p.ID), try.ID.own(), try.Provider, key,
@@ -154,6 +159,15 @@ func (s *SQLiteStore) Begin(ctx context.Context, p BeginParams) (Record, bool, e
 
 func (s *SQLiteStore) begin(ctx context.Context, q executor, p BeginParams) (Record, bool, error) {
 	p.Clock = stopped(p.Clock)
+	says, err := p.unqualified(ctx, q)
+	if err == nil && says != "" {
+		rec, err := s.find(ctx, q, FindParams{Attempt: p.ID, Owner: p.Owner, Clock: p.Clock})
+		rec.Unqualified = says
+		return rec, false, err
+	}
+	if err != nil {
+		return Record{}, false, err
+	}
 	var failed int
 	job := string(p.ID.Job())
 	if _, err := one(ctx, q, []any{&failed}, sqliteFailed, job, p.Provider); err != nil {

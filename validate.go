@@ -70,6 +70,11 @@ func checkTry(try Try) error {
 	if try.Timeout <= 0 {
 		return invalid("Try.Timeout", "must be positive")
 	}
+	if try.Require != nil {
+		if err := checkRequirement("Try.Require", *try.Require); err != nil {
+			return err
+		}
+	}
 	if try.ID != "" && try.ID.Job() == "" {
 		return invalid("Try.ID", "is not an attempt's ID: leave it empty or repeat one that was returned")
 	}

@@ -56,7 +56,16 @@ func (d *door) Create(ctx context.Context, p onejob.CreateParams) (rec onejob.Re
 // Start implements [onejob.Store].
 func (d *door) Start(ctx context.Context, p onejob.CreateParams, try onejob.BeginParams) (onejob.Record, bool, error) {
 	p.Clock, try.Clock = d.clock, d.clock
-	return d.step(func() (onejob.Record, bool, error) { return d.store.Start(ctx, p, try) })
+	var rec onejob.Record
+	var begun bool
+	err := d.pass(func() (wrote bool, err error) {
+		rec, begun, err = d.store.Start(ctx, p, try)
+		return rec.Job.ID == p.ID, err // also alone, for a provider that is not qualified
+	})
+	if err != nil {
+		return onejob.Record{}, false, err
+	}
+	return rec, begun, nil
 }
 
 // Begin implements [onejob.Store].

@@ -25,6 +25,8 @@ var abilities = map[string]reflect.Type{
 	"TxStore":       reflect.TypeFor[onejob.TxStore](),
 	"OperatorStore": reflect.TypeFor[onejob.OperatorStore](),
 	"BatchStore":    reflect.TypeFor[onejob.BatchStore](),
+
+	"QualificationStore": reflect.TypeFor[onejob.QualificationStore](),
 }
 
 // storesInTheLibrary are the exported interfaces of the root package that are
@@ -91,6 +93,8 @@ func newSubject(t *testing.T) *subject {
 	_, err = s.Jobs.Fail(s.ctx, s.free, onejob.NoEffect(io.EOF))
 	require.NoError(t, err)
 	s.open = begin("open")
+	_, err = onejob.NewOperator(s.Jobs).SaveQualification(s.ctx, subjectProof("known"), time.Hour)
+	require.NoError(t, err)
 	return s
 }
 
@@ -164,6 +168,18 @@ var methods = map[string]struct {
 		_, err := s.door.CreateMany(s.ctx, []onejob.CreateParams{s.create()})
 		return err
 	}},
+	"QualificationStore.SaveQualification": {true, func(s *subject) error {
+		_, err := s.door.SaveQualification(s.ctx, subjectProof("new"), time.Hour, nil)
+		return err
+	}},
+	"QualificationStore.RevokeQualification": {true, func(s *subject) error {
+		_, _, err := s.door.RevokeQualification(s.ctx, "known", subjectProof("").Requirement, onejob.Decision{By: "ada", Reason: "r"}, nil)
+		return err
+	}},
+	"QualificationStore.Qualifications": {false, func(s *subject) error {
+		_, err := s.door.Qualifications(s.ctx, nil, 9)
+		return err
+	}},
 	"OperatorStore.Page": {false, func(s *subject) error {
 		_, err := s.door.Page(s.ctx, onejob.Filter{}, nil, 9, nil)
 		return err
@@ -175,6 +191,10 @@ var methods = map[string]struct {
 	}},
 	"OperatorStore.Stats":  {false, func(s *subject) error { _, err := s.door.Stats(s.ctx, nil); return err }},
 	"OperatorStore.Doctor": {false, func(s *subject) error { _, err := s.door.Doctor(s.ctx); return err }},
+}
+
+func subjectProof(provider string) onejob.Qualification {
+	return onejob.Qualification{Provider: provider, Requirement: onejob.Requirement{Contract: "c", Model: "m", Fingerprint: "f"}, Runs: 1, Passes: 1}
 }
 
 func TestEveryMethodOfTheStoreMeetsTheFaults(t *testing.T) {
@@ -194,6 +214,7 @@ func TestEveryMethodOfTheStoreMeetsTheFaults(t *testing.T) {
 				require.NoError(t, s.DB.QueryRow(`SELECT
 					(SELECT group_concat(concat_ws('|', id, state, version, purged_at), ';' ORDER BY id) FROM onejob_jobs) || '/' ||
 					(SELECT group_concat(concat_ws('|', id, state, deadline), ';' ORDER BY job_id, id) FROM onejob_attempts) || '/' ||
+					(SELECT group_concat(concat_ws('|', provider, passes, revoked_at), ';' ORDER BY provider) FROM onejob_qualifications) || '/' ||
 					(SELECT count(*) FROM sqlite_master)`).Scan(&all))
 				return all
 			}

@@ -171,24 +171,6 @@ var beginRefusals = []testCase{
 			h.refused(job, onejob.ErrTooManyAttempts)
 		},
 	},
-	{
-		name: "an unkept requirement is refused",
-		why:  "a store that keeps no qualifications must not let an unproven provider through, so it writes nothing and calls nobody",
-		run: func(h *harness) {
-			t := try("primary")
-			t.Require = &onejob.Requirement{Contract: "charge/1"}
-			job := h.create("k")
-			_, err := h.jobs.BeginAttempt(h.ctx, job, t)
-			require.ErrorIs(h, err, onejob.ErrUnsupported)
-			require.Empty(h, h.attempts(job))
-			_, _, err = h.jobs.Start(h.ctx, intent("new"), t)
-			require.ErrorIs(h, err, onejob.ErrUnsupported)
-			_, err = h.jobs.Do(h.ctx, intent("new"), t, nil)
-			require.Error(h, err)
-			_, err = h.jobs.GetByKey(h.ctx, "owner-1", "new")
-			require.ErrorIs(h, err, onejob.ErrNotFound)
-		},
-	},
 }
 
 // refused requires that BeginAttempt and Start are refused alike, and write

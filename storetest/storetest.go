@@ -57,6 +57,7 @@ const (
 	transactions ability = "transactions"     // onejob.TxStore
 	operating    ability = "operator queries" // onejob.OperatorStore
 	processes    ability = "processes"        // Run was given Processes
+	qualifying   ability = "qualifications"   // onejob.QualificationStore
 )
 
 // testCase is one thing that must hold, and why.
@@ -90,7 +91,8 @@ func runCase(t *testing.T, c testCase, newStore func(*testing.T) onejob.Store, o
 	store := newStore(t)
 	_, tx := store.(onejob.TxStore)
 	_, op := store.(onejob.OperatorStore)
-	has := map[ability]bool{transactions: tx, operating: op, processes: o.open != nil}
+	_, keeps := store.(onejob.QualificationStore)
+	has := map[ability]bool{transactions: tx, operating: op, processes: o.open != nil, qualifying: keeps}
 	if slices.ContainsFunc(c.needs, func(a ability) bool { return !has[a] }) {
 		return
 	}

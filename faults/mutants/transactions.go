@@ -42,7 +42,6 @@ var transactions = []Mutant{
 			"\tif err := fn(ctx, q); err != nil {\n\t\treturn err\n\t}\n\t_, err := q.exec(ctx, \"COMMIT\")",
 			"\tferr := fn(ctx, q)\n\t_, err := q.exec(ctx, \"COMMIT\")\n\tif err == nil {\n\t\tcommitted = true\n\t\treturn ferr\n\t}"}),
 	}},
-	{ID: "M28", What: "the qualification is read without a lock", Later: "there are no qualifications yet"},
 	{ID: "X110", What: "a duplicate in CreateTx is an error of the database and poisons the host's transaction", Plants: []Plant{
 		pg(kit("refusals in transactions", "a refusal leaves it usable"), inPg(
 			"ON CONFLICT DO NOTHING\nRETURNING created_at`", "RETURNING created_at`")),

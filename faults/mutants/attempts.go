@@ -5,8 +5,8 @@ package mutants
 var attempts = []Mutant{
 	{ID: "M4", What: "the attempt's ID is made anew for each statement, as a database would", Plants: []Plant{
 		pg(kit("sent twice", "a driver sends each statement twice"), inPg(
-			"\t\trows, err := q.query(ctx, pgBegin, string(p.ID.Job())",
-			"\t\tid := newUUIDv7()\n\t\tp.ID = attemptID(p.ID.Job(), id[19:23]+id[24:])\n\t\trows, err := q.query(ctx, pgBegin, string(p.ID.Job())")),
+			"\t\tstatement, args := pgBegin, []any{string(p.ID.Job())",
+			"\t\tid := newUUIDv7()\n\t\tp.ID = attemptID(p.ID.Job(), id[19:23]+id[24:])\n\t\tstatement, args := pgBegin, []any{string(p.ID.Job())")),
 		lite(kit("sent twice", "a driver sends each statement twice"), inSQLite(
 			"\tn, err := q.exec(ctx, sqliteBegin, job,",
 			"\tid := newUUIDv7()\n\tp.ID = attemptID(p.ID.Job(), id[19:23]+id[24:])\n\tn, err := q.exec(ctx, sqliteBegin, job,")),
@@ -55,7 +55,7 @@ var attempts = []Mutant{
 	}},
 	{ID: "X35", What: "a detached attempt that failed meanwhile does not change the provider key", Plants: []Plant{
 		pg(test("TestABeginThatWaitedForAFailureGetsANewProviderKey"), inPg(
-			"\tWHERE (SELECT count(*) FROM detached) = (SELECT count(*) FROM seen WHERE provider = $4 AND state = 'detached')\n", "")),
+			"\tWHERE (SELECT count(*) FROM detached) = (SELECT count(*) FROM seen WHERE provider = $4 AND state = 'detached')`\n", "\tWHERE true`\n")),
 	}},
 	{ID: "X36", What: "a repeated Try.ID is taken whatever the provider", Plants: []Plant{
 		lite(kit("begin", "an attempt's ID does not serve elsewhere"), Edit{"begin.go", "case rec.Attempt.Provider != p.Provider:", "case rec.Attempt.Provider == \"\":"}),

@@ -207,8 +207,8 @@ func (p *canonicalizer) sortMembers(begin int, members []member) string {
 	if len(members) < 2 {
 		return ""
 	}
-	old := p.out
-	name := func(m member) []byte { return old[m.start : m.colon-1] }
+	old := p.out[begin:]
+	name := func(m member) []byte { return old[m.start-begin : m.colon-begin-1] }
 	byName := func(a, b member) int { return bytes.Compare(name(a), name(b)) }
 	sorted := slices.IsSortedFunc(members, byName)
 	if !sorted {
@@ -222,13 +222,13 @@ func (p *canonicalizer) sortMembers(begin int, members []member) string {
 	if sorted {
 		return "" // as they stand
 	}
-	old = slices.Clone(old)
+	old = slices.Clone(old) // of this object alone: there may be thousands
 	p.out = p.out[:begin]
 	for i, m := range members {
 		if i > 0 {
 			p.out = append(p.out, ',')
 		}
-		p.out = append(p.out, old[m.start:m.end]...)
+		p.out = append(p.out, old[m.start-begin:m.end-begin]...)
 	}
 	p.out = append(p.out, '}')
 	return ""

@@ -13,21 +13,27 @@ const maxMany = 1000
 // Created is what became of one intent of [Jobs.CreateMany]: what Create would
 // have returned for it.
 type Created struct {
+	// Job is the one that holds the key. It is empty beside ErrInvalid and
+	// ErrKeyConflict; the latter's job is Error.Job.
 	Job Job
 	// Created reports whether this call stored the job.
 	Created bool
-	// Err is ErrInvalid, ErrKeyConflict or ErrKeyRetired.
+	// Err is an [*Error], for errors.Is: ErrInvalid, ErrKeyConflict or
+	// ErrKeyRetired.
 	Err error
 }
 
 // CreateMany is Create for up to 1,000 intents, whose params are 16 MiB together
-// at most, in one statement and one commit. What becomes of each, at the same
+// at most, in one commit. On PostgreSQL one statement stores them, and if there
+// are keys that exist another reads their jobs. What becomes of each, at the same
 // place as the intent, is what Create would have told of it; an intent that is
 // refused does not keep the others. Of two intents with one key the first is
 // stored. A store without [BatchStore] stores them one by one.
 //
-// The error is ErrInvalid for too many intents, or ErrUnavailable: then repeat
-// the call, and the jobs that were stored after all are found.
+// The error is ErrInvalid for too many intents, too many bytes, or a context
+// within [Jobs.Tx], ErrUnsupported where the tables were not migrated, or
+// ErrUnavailable: then repeat the call, and the jobs that were stored after all
+// are found.
 func (s *Jobs) CreateMany(ctx context.Context, in []Intent) ([]Created, error) {
 	const op = "CreateMany"
 	if len(in) > maxMany {

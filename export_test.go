@@ -11,7 +11,7 @@ func HotStatements(s *PostgresStore) map[string]string {
 		"settle": pgSettle, "amend": pgAmend, "cancel job": pgCancelJob,
 		"find by ID": pgFindByID, "find by key": pgFindByKey, "find by attempt": pgFindByAttempt,
 		"find all": pgFindAll, "begin, qualified": pgBeginRequired, "start, qualified": pgStartRequired,
-		"save qualification": pgSaveQualification, "revoke": pgRevokeQualification, "qualifications": pgQualifications,
+		"create many": pgCreateMany, "find many": pgFindMany, "save qualification": pgSaveQualification, "revoke": pgRevokeQualification, "qualifications": pgQualifications,
 	} {
 		list[name] = s.sql.render(constant)
 	}

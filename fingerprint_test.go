@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -192,6 +193,19 @@ func TestCanonicalJSONTakes64Levels(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, text, string(out))
 	}
+}
+
+// What is copied to sort an object is that object: params come from outside, and
+// may hold thousands of small ones.
+func TestCanonicalJSONCopiesNoMoreThanItSorts(t *testing.T) {
+	text := []byte("[" + strings.Repeat(`{"b":1,"a":1},`, 16<<10) + "0]")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	out, err := canonicalJSON(text)
+	runtime.ReadMemStats(&after)
+	require.NoError(t, err)
+	require.True(t, bytes.HasPrefix(out, []byte(`[{"a":1,"b":1},`)))
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(100*len(text)))
 }
 
 // A body that a proxy cut off must not become another intent.

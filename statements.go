@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // runner sends one statement. Its text is one of the constants, with names in
@@ -27,20 +29,26 @@ type statements struct {
 	db         *sql.DB
 	unprepared bool
 	closed     atomic.Bool
+	generation atomic.Int64 // raised when what was prepared is stale
 	names      map[string]string
 	known      sync.Map // constant → *statement
 }
 
 type statement struct {
-	text string
-	stmt atomic.Pointer[sql.Stmt] // nil until first used
+	text  string
+	plain string                   // pgx takes what it has prepared for a text that is the same
+	stmt  atomic.Pointer[sql.Stmt] // nil until first used
 }
 
 func (c *statements) get(constant string) *statement {
 	if st, ok := c.known.Load(constant); ok {
 		return st.(*statement)
 	}
-	st, _ := c.known.LoadOrStore(constant, &statement{text: c.render(constant)})
+	text := c.render(constant)
+	if n := c.generation.Load(); n > 0 {
+		text += "\n-- prepared anew: " + strconv.FormatInt(n, 10)
+	}
+	st, _ := c.known.LoadOrStore(constant, &statement{text: text, plain: text + "\n-- not prepared"})
 	return st.(*statement)
 }
 
@@ -70,12 +78,21 @@ func (st *statement) prepared(ctx context.Context, db *sql.DB) (*sql.Stmt, error
 	return st.prepared(ctx, db)
 }
 
-// forget has all statements prepared anew when they are next used. The old ones
-// are not closed: another caller may be about to send one. They go with their
-// connections.
-func (c *statements) forget() {
-	c.known.Range(func(_, st any) bool {
-		st.(*statement).stmt.Store(nil)
+// forget has all statements prepared anew when they are next used, unless
+// another caller has seen to it since the generation that failed. The old ones
+// are closed once nobody is about to send them any more.
+//
+// The new ones differ in their text: pgx knows a statement by that, and keeps
+// what it has prepared under one until it is told to give it up.
+func (c *statements) forget(failed int64) {
+	if !c.generation.CompareAndSwap(failed, failed+1) {
+		return
+	}
+	c.known.Range(func(constant, st any) bool {
+		c.known.CompareAndDelete(constant, st)
+		if stmt := st.(*statement).stmt.Load(); stmt != nil {
+			time.AfterFunc(time.Minute, func() { stmt.Close() })
+		}
 		return true
 	})
 }
@@ -107,7 +124,7 @@ func (c *statements) query(ctx context.Context, constant string, args ...any) (*
 type plainRunner struct{ c *statements }
 
 func (r plainRunner) query(ctx context.Context, constant string, args ...any) (*sql.Rows, error) {
-	return r.c.db.QueryContext(ctx, r.c.get(constant).text, args...)
+	return r.c.db.QueryContext(ctx, r.c.get(constant).plain, args...)
 }
 
 // in returns a runner within a host's transaction, which may be on another
@@ -120,11 +137,11 @@ type txRunner struct {
 }
 
 func (r txRunner) query(ctx context.Context, constant string, args ...any) (*sql.Rows, error) {
-	return r.tx.QueryContext(ctx, r.c.get(constant).text, args...)
+	return r.tx.QueryContext(ctx, r.c.get(constant).plain, args...)
 }
 
 func (r txRunner) exec(ctx context.Context, constant string, args ...any) (int64, error) {
-	return affected(r.tx.ExecContext(ctx, r.c.get(constant).text, args...))
+	return affected(r.tx.ExecContext(ctx, r.c.get(constant).plain, args...))
 }
 
 // inOwn returns a runner within a transaction of the pool's own, where what

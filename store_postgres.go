@@ -310,8 +310,9 @@ func (s *PostgresStore) Complete(ctx context.Context, p CompleteParams) (Record,
 	if p.OnComplete == nil {
 		return pgRun2(ctx, s, func(q runner) (Record, bool, error) { return s.complete(ctx, q, p) })
 	}
+	generation := s.sql.generation.Load()
 	rec, won, err := s.completeWithHook(ctx, p, s.inOwn)
-	if !won && s.unprepare(err) {
+	if !won && s.unprepare(err, generation) {
 		rec, won, err = s.completeWithHook(ctx, p, s.plainly)
 	}
 	return rec, won && err == nil, err

@@ -35,11 +35,11 @@ func pgRunOn[T any](ctx context.Context, s *PostgresStore, first runner, step fu
 		var none T
 		return none, err
 	}
-	in := s.inOwn
+	in, generation := s.inOwn, s.sql.generation.Load()
 	if !s.sql.unprepared {
 		v, err := step(first)
 		switch {
-		case s.unprepare(err):
+		case s.unprepare(err, generation):
 			in = s.plainly
 		case !serialization(err):
 			return v, err
@@ -52,7 +52,7 @@ func pgRunOn[T any](ctx context.Context, s *PostgresStore, first runner, step fu
 			v, err = step(in(tx))
 			return err
 		})
-		if s.unprepare(err) {
+		if s.unprepare(err, generation) {
 			in = s.plainly
 		} else if !serialization(err) {
 			break
@@ -63,12 +63,12 @@ func pgRunOn[T any](ctx context.Context, s *PostgresStore, first runner, step fu
 
 // unprepare reports whether the statement failed for being prepared, before it
 // was executed, so that it may be sent once more as plain text.
-func (s *PostgresStore) unprepare(err error) bool {
+func (s *PostgresStore) unprepare(err error, generation int64) bool {
 	switch {
 	case statementGone(err):
 		s.gone.Add(1)
 	case planStale(err):
-		s.sql.forget()
+		s.sql.forget(generation)
 	default:
 		return false
 	}

@@ -161,6 +161,21 @@ var wireCosts = []struct {
 		in.Kind = "refund"
 		return func() error { return wireRefused(second(b.jobs.Create(b.Context(), in)), onejob.ErrKeyConflict) }
 	}},
+	{"CreateMany, new", 1, 1, func(b *wireBench) func() error {
+		in := []onejob.Intent{b.intent(), b.intent(), b.intent()}
+		return func() error { return first(b.jobs.CreateMany(b.Context(), in)) }
+	}},
+	{"CreateMany, one of them a duplicate", 2, 1, func(b *wireBench) func() error {
+		known, _, _ := b.start()
+		in := []onejob.Intent{b.intent(), known, b.intent()}
+		return func() error { return first(b.jobs.CreateMany(b.Context(), in)) }
+	}},
+	{"CreateMany, all of them duplicates", 2, 0, func(b *wireBench) func() error {
+		known, _, _ := b.start()
+		other, _, _ := b.start()
+		in := []onejob.Intent{known, other}
+		return func() error { return first(b.jobs.CreateMany(b.Context(), in)) }
+	}},
 	{"BeginAttempt", 1, 1, func(b *wireBench) func() error {
 		job, _, err := b.jobs.Create(b.Context(), b.intent())
 		require.NoError(b, err)

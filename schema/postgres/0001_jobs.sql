@@ -10,26 +10,26 @@ CREATE TABLE {schema}.migrations (
 -- PostgreSQL keeps a domain's rules ready, but reads each CHECK anew from the
 -- catalog's text in every statement that writes, which took a quarter of the
 -- throughput. Statements cast their parameters to the plain type, since drivers
--- know no domains.
-CREATE DOMAIN {schema}.owner AS text COLLATE "C" CHECK (octet_length(VALUE) BETWEEN 1 AND 128);
-CREATE DOMAIN {schema}.idempotency_key AS text COLLATE "C" CHECK (octet_length(VALUE) BETWEEN 1 AND 255);
-CREATE DOMAIN {schema}.name AS text COLLATE "C" CHECK (octet_length(VALUE) BETWEEN 1 AND 63);
-CREATE DOMAIN {schema}.name_or_none AS text COLLATE "C" CHECK (octet_length(VALUE) <= 63);
-CREATE DOMAIN {schema}.job_state AS text COLLATE "C" CHECK (VALUE IN ('open', 'completed', 'canceled'));
-CREATE DOMAIN {schema}.attempt_state AS text COLLATE "C" CHECK (VALUE IN
+-- know no domains. To change a rule later stops writes while it is validated.
+CREATE DOMAIN {schema}.onejob_owner AS text COLLATE "C" CHECK (octet_length(VALUE) BETWEEN 1 AND 128);
+CREATE DOMAIN {schema}.onejob_idempotency_key AS text COLLATE "C" CHECK (octet_length(VALUE) BETWEEN 1 AND 255);
+CREATE DOMAIN {schema}.onejob_name AS text COLLATE "C" CHECK (octet_length(VALUE) BETWEEN 1 AND 63);
+CREATE DOMAIN {schema}.onejob_name_or_none AS text COLLATE "C" CHECK (octet_length(VALUE) <= 63);
+CREATE DOMAIN {schema}.onejob_job_state AS text COLLATE "C" CHECK (VALUE IN ('open', 'completed', 'canceled'));
+CREATE DOMAIN {schema}.onejob_attempt_state AS text COLLATE "C" CHECK (VALUE IN
     ('started', 'unknown', 'detached', 'succeeded', 'failed', 'canceled', 'late'));
-CREATE DOMAIN {schema}.attempt_id AS text COLLATE "C" CHECK (octet_length(VALUE) = 16);
-CREATE DOMAIN {schema}.provider_key AS text COLLATE "C" CHECK (octet_length(VALUE) = 32);
-CREATE DOMAIN {schema}.external_ref AS text COLLATE "C" CHECK (octet_length(VALUE) BETWEEN 1 AND 255);
-CREATE DOMAIN {schema}.by AS text CHECK (octet_length(VALUE) <= 128);
-CREATE DOMAIN {schema}.remark AS text CHECK (octet_length(VALUE) <= 4096);
-CREATE DOMAIN {schema}.digest AS bytea CHECK (octet_length(VALUE) = 32);
-CREATE DOMAIN {schema}.payload AS bytea CHECK (octet_length(VALUE) <= 16777216);
-CREATE DOMAIN {schema}.version AS bigint CHECK (VALUE >= 1);
-CREATE DOMAIN {schema}.fingerprint_version AS smallint CHECK (VALUE >= 1);
-CREATE DOMAIN {schema}.ordinal AS integer CHECK (VALUE >= 1);
-CREATE DOMAIN {schema}.microseconds AS bigint CHECK (VALUE > 0);
-CREATE DOMAIN {schema}.size AS bigint CHECK (VALUE >= 0);
+CREATE DOMAIN {schema}.onejob_attempt_id AS text COLLATE "C" CHECK (octet_length(VALUE) = 16);
+CREATE DOMAIN {schema}.onejob_provider_key AS text COLLATE "C" CHECK (octet_length(VALUE) = 32);
+CREATE DOMAIN {schema}.onejob_external_ref AS text COLLATE "C" CHECK (octet_length(VALUE) BETWEEN 1 AND 255);
+CREATE DOMAIN {schema}.onejob_by AS text CHECK (octet_length(VALUE) <= 128);
+CREATE DOMAIN {schema}.onejob_remark AS text CHECK (octet_length(VALUE) <= 4096);
+CREATE DOMAIN {schema}.onejob_digest AS bytea CHECK (octet_length(VALUE) = 32);
+CREATE DOMAIN {schema}.onejob_payload AS bytea CHECK (octet_length(VALUE) <= 16777216);
+CREATE DOMAIN {schema}.onejob_version AS bigint CHECK (VALUE >= 1);
+CREATE DOMAIN {schema}.onejob_fingerprint_version AS smallint CHECK (VALUE >= 1);
+CREATE DOMAIN {schema}.onejob_ordinal AS integer CHECK (VALUE >= 1);
+CREATE DOMAIN {schema}.onejob_microseconds AS bigint CHECK (VALUE > 0);
+CREATE DOMAIN {schema}.onejob_size AS bigint CHECK (VALUE >= 0);
 
 -- Fixed-width columns come first: it saves the padding.
 -- No index may name a column that Complete changes: then the swap stays a
@@ -40,21 +40,21 @@ CREATE TABLE {schema}.jobs (
     created_at          timestamptz NOT NULL,
     ended_at            timestamptz,
     purged_at           timestamptz,
-    version             {schema}.version NOT NULL,
-    fingerprint_version {schema}.fingerprint_version NOT NULL,
+    version             {schema}.onejob_version NOT NULL,
+    fingerprint_version {schema}.onejob_fingerprint_version NOT NULL,
     opaque              boolean NOT NULL,
-    state               {schema}.job_state NOT NULL,
-    owner               {schema}.owner NOT NULL,
-    key                 {schema}.idempotency_key NOT NULL,
-    kind                {schema}.name NOT NULL,
-    target              {schema}.name_or_none NOT NULL,
-    fingerprint         {schema}.digest NOT NULL,
-    completed_by        {schema}.attempt_id,
-    result_digest       {schema}.digest,
-    by                  {schema}.by,
-    reason              {schema}.remark,
-    params              {schema}.payload,
-    result              {schema}.payload,
+    state               {schema}.onejob_job_state NOT NULL,
+    owner               {schema}.onejob_owner NOT NULL,
+    key                 {schema}.onejob_idempotency_key NOT NULL,
+    kind                {schema}.onejob_name NOT NULL,
+    target              {schema}.onejob_name_or_none NOT NULL,
+    fingerprint         {schema}.onejob_digest NOT NULL,
+    completed_by        {schema}.onejob_attempt_id,
+    result_digest       {schema}.onejob_digest,
+    by                  {schema}.onejob_by,
+    reason              {schema}.onejob_remark,
+    params              {schema}.onejob_payload,
+    result              {schema}.onejob_payload,
     CONSTRAINT jobs_owner_key UNIQUE (owner, key),
     CONSTRAINT jobs_winner_has_digest CHECK ((completed_by IS NULL) = (result_digest IS NULL)),
     CONSTRAINT jobs_completed_has_winner CHECK ((state = 'completed') = (completed_by IS NOT NULL)),
@@ -74,19 +74,19 @@ CREATE TABLE {schema}.attempts (
     deadline     timestamptz NOT NULL,
     ended_at     timestamptz,
     late_at      timestamptz,
-    job_version  {schema}.version NOT NULL,
-    timeout      {schema}.microseconds NOT NULL,
-    late_size    {schema}.size,
-    number       {schema}.ordinal NOT NULL,
-    id           {schema}.attempt_id NOT NULL,
-    state        {schema}.attempt_state NOT NULL,
-    provider     {schema}.name NOT NULL,
-    provider_key {schema}.provider_key NOT NULL,
-    external_ref {schema}.external_ref,
-    cause        {schema}.remark,
-    by           {schema}.by,
-    reason       {schema}.remark,
-    late_digest  {schema}.digest,
+    job_version  {schema}.onejob_version NOT NULL,
+    timeout      {schema}.onejob_microseconds NOT NULL,
+    late_size    {schema}.onejob_size,
+    number       {schema}.onejob_ordinal NOT NULL,
+    id           {schema}.onejob_attempt_id NOT NULL,
+    state        {schema}.onejob_attempt_state NOT NULL,
+    provider     {schema}.onejob_name NOT NULL,
+    provider_key {schema}.onejob_provider_key NOT NULL,
+    external_ref {schema}.onejob_external_ref,
+    cause        {schema}.onejob_remark,
+    by           {schema}.onejob_by,
+    reason       {schema}.onejob_remark,
+    late_digest  {schema}.onejob_digest,
     PRIMARY KEY (job_id, id),
     CONSTRAINT attempts_number UNIQUE (job_id, number),
     CONSTRAINT attempts_ended CHECK ((state IN ('started', 'unknown', 'detached')) = (ended_at IS NULL)),
@@ -115,21 +115,21 @@ DROP TABLE {schema}.jobs;
 
 DROP TABLE {schema}.migrations;
 
-DROP DOMAIN {schema}.owner;
-DROP DOMAIN {schema}.idempotency_key;
-DROP DOMAIN {schema}.name;
-DROP DOMAIN {schema}.name_or_none;
-DROP DOMAIN {schema}.job_state;
-DROP DOMAIN {schema}.attempt_state;
-DROP DOMAIN {schema}.attempt_id;
-DROP DOMAIN {schema}.provider_key;
-DROP DOMAIN {schema}.external_ref;
-DROP DOMAIN {schema}.by;
-DROP DOMAIN {schema}.remark;
-DROP DOMAIN {schema}.digest;
-DROP DOMAIN {schema}.payload;
-DROP DOMAIN {schema}.version;
-DROP DOMAIN {schema}.fingerprint_version;
-DROP DOMAIN {schema}.ordinal;
-DROP DOMAIN {schema}.microseconds;
-DROP DOMAIN {schema}.size;
+DROP DOMAIN {schema}.onejob_owner;
+DROP DOMAIN {schema}.onejob_idempotency_key;
+DROP DOMAIN {schema}.onejob_name;
+DROP DOMAIN {schema}.onejob_name_or_none;
+DROP DOMAIN {schema}.onejob_job_state;
+DROP DOMAIN {schema}.onejob_attempt_state;
+DROP DOMAIN {schema}.onejob_attempt_id;
+DROP DOMAIN {schema}.onejob_provider_key;
+DROP DOMAIN {schema}.onejob_external_ref;
+DROP DOMAIN {schema}.onejob_by;
+DROP DOMAIN {schema}.onejob_remark;
+DROP DOMAIN {schema}.onejob_digest;
+DROP DOMAIN {schema}.onejob_payload;
+DROP DOMAIN {schema}.onejob_version;
+DROP DOMAIN {schema}.onejob_fingerprint_version;
+DROP DOMAIN {schema}.onejob_ordinal;
+DROP DOMAIN {schema}.onejob_microseconds;
+DROP DOMAIN {schema}.onejob_size;

@@ -225,14 +225,14 @@ func (f *field) openPeers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.add("River insert (pgx)", inserter.Insert)
-	f.add("River unique insert", inserter.InsertUnique)
-	f.add("River unique, one key", inserter.InsertSame)
+	f.side("River insert (pgx)", duel.Side{Op: inserter.Insert, Meter: f.pg.wal})
+	f.side("River unique insert", duel.Side{Op: inserter.InsertUnique, Meter: f.pg.wal})
+	f.side("River unique, one key", duel.Side{Op: inserter.InsertSame, Meter: f.pg.wal})
 	overSQL, _, err := openRiver(ctx, riverOverSQL(f.pg.db), 0, false)
 	if err != nil {
 		return err
 	}
-	f.add("River insert (database/sql)", overSQL.Insert)
+	f.side("River insert (database/sql)", duel.Side{Op: overSQL.Insert, Meter: f.pg.wal})
 	for name, do := range map[string]func(*dbosPeer) op{
 		"DBOS":                func(p *dbosPeer) op { return p.Cycle },
 		"DBOS, a finished ID": func(p *dbosPeer) op { return p.Same },

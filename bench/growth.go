@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,13 +25,17 @@ type grown struct {
 }
 
 // key and id of a job that was filled in.
-func oldKey(i int) string { return fmt.Sprintf("old-%d", i) }
+//
+// Keys lie all over the index, as those of clients do: a cycle then touches a
+// page of it that nobody has touched for long.
+func oldKey(i int) string   { return fmt.Sprintf("%08x-%d", uint32(i*2654435761), i) }
+func oldOwner(i int) string { return fmt.Sprintf("owner-%d", i%1000) }
 func oldID(i int) string {
 	return fmt.Sprintf("%08x-%04x-7000-8000-%012x", 0x01900000+i>>16, i&0xffff, i)
 }
 func (g *grown) any() int { return rand.IntN(g.size) }
 func oldIntent(i int) onejob.Intent {
-	return onejob.Intent{Owner: "owner-1", Key: oldKey(i), Kind: "charge", Params: params}
+	return onejob.Intent{Owner: oldOwner(i), Key: oldKey(i), Kind: "charge", Params: params}
 }
 
 // pgFillFirst keeps foreign keys from being looked at row by row: what is filled
@@ -43,8 +48,8 @@ const (
 INSERT INTO {p}jobs (id, owner, key, kind, target, params, opaque, fingerprint, fingerprint_version,
 	state, version, created_at, ended_at, completed_by, result, result_digest)
 SELECT (lpad(to_hex(26214400 + (i >> 16)), 8, '0') || '-' || lpad(to_hex(i & 65535), 4, '0') || '-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid,
-	'owner-1', 'old-' || i, j.kind, j.target, j.params, j.opaque, j.fingerprint, j.fingerprint_version,
-	'completed', 2, now() - interval '30 days' + i * interval '0.1 second', now(), '800000' || lpad(to_hex(i), 10, '0'), $3::bytea, sha256($3::bytea)
+	'owner-' || i % 1000, lpad(to_hex(i::bigint * 2654435761 & 4294967295), 8, '0') || '-' || i, j.kind, j.target, j.params, j.opaque,
+	j.fingerprint, j.fingerprint_version, 'completed', 2, now() - interval '30 days' + i * interval '0.1 second', now(), '800000' || lpad(to_hex(i), 10, '0'), $3::bytea, sha256($3::bytea)
 FROM generate_series($1::int, $2::int - 1) i, {p}jobs j WHERE j.key = 'template'`
 
 	fillPgAttempts = `
@@ -59,8 +64,8 @@ INSERT INTO {p}jobs (id, owner, key, kind, target, params, opaque, fingerprint, 
 	state, version, created_at, ended_at, completed_by, result, result_digest)
 WITH RECURSIVE n(i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?2)
 SELECT printf('%08x-%04x-7000-8000-%012x', 26214400 + (i >> 16), i & 65535, i),
-	'owner-1', 'old-' || i, j.kind, j.target, j.params, j.opaque, j.fingerprint, j.fingerprint_version,
-	'completed', 2, j.created_at - 2592000000000 + i * 100000, j.created_at, printf('800000%010x', i), ?3, j.fingerprint
+	'owner-' || (i % 1000), printf('%08x-%d', i * 2654435761 & 4294967295, i), j.kind, j.target, j.params, j.opaque, j.fingerprint,
+	j.fingerprint_version, 'completed', 2, j.created_at - 2592000000000 + i * 100000, j.created_at, printf('800000%010x', i), ?3, j.fingerprint
 FROM n, {p}jobs j WHERE j.key = 'template'`
 
 	fillLiteAttempts = `
@@ -143,7 +148,7 @@ func growLite(ctx context.Context, dir string, size int) (*grown, error) {
 			os.Remove(path + suffix)
 		}
 	}}
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)&_pragma=synchronous(OFF)")
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)&_pragma=synchronous(OFF)&_pragma=cache_size(-2000000)")
 	if err != nil {
 		return nil, err
 	}
@@ -152,11 +157,18 @@ func growLite(ctx context.Context, dir string, size int) (*grown, error) {
 	return g, g.fill(ctx, db, "", fillLiteJobs, fillLiteAttempts, "onejob_")
 }
 
+// newIntent has a key that lies anywhere among the old ones.
+func newIntent() onejob.Intent {
+	in := intent()
+	in.Owner, in.Key = oldOwner(rand.IntN(1000)), fmt.Sprintf("%08x-%s", rand.Uint32(), in.Key)
+	return in
+}
+
 // steps are what is measured at each size.
 func (g *grown) steps() map[string]op {
 	return map[string]op{
 		"Create": func(ctx context.Context, _ int) error {
-			_, _, err := g.jobs.Create(ctx, intent())
+			_, _, err := g.jobs.Create(ctx, newIntent())
 			return err
 		},
 		"duplicate Create": func(ctx context.Context, _ int) error {
@@ -167,19 +179,49 @@ func (g *grown) steps() map[string]op {
 			return err
 		},
 		"Get": func(ctx context.Context, _ int) error {
-			_, err := g.jobs.Get(ctx, "owner-1", onejob.JobID(oldID(g.any())))
+			i := g.any()
+			_, err := g.jobs.Get(ctx, oldOwner(i), onejob.JobID(oldID(i)))
 			return err
 		},
-		"three calls":      (&pg{jobs: g.jobs}).ThreeCalls,
-		"Start + Complete": (&pg{jobs: g.jobs}).Cycle,
+		"three calls": func(ctx context.Context, _ int) error {
+			job, _, err := g.jobs.Create(ctx, newIntent())
+			if err != nil {
+				return err
+			}
+			a, err := g.jobs.BeginAttempt(ctx, job, try)
+			if err != nil {
+				return err
+			}
+			_, err = g.jobs.Complete(ctx, a, result)
+			return err
+		},
+		"Start + Complete": func(ctx context.Context, _ int) error {
+			_, a, err := g.jobs.Start(ctx, newIntent(), try)
+			if err != nil {
+				return err
+			}
+			_, err = g.jobs.Complete(ctx, a, result)
+			return err
+		},
 	}
+}
+
+func growthMatch(kind, step string) match {
+	return match{name: kind + ", " + step + " at growing sizes", callers: 8}
 }
 
 var growthSteps = []string{"Create", "duplicate Create", "Get", "three calls", "Start + Complete"}
 
 // growth measures each step at each size, all sizes side by side.
-func (f *field) growth(ctx context.Context, sizes []int, rules duel.Rules, tell func(match, string, []*duel.Result)) error {
+func (f *field) growth(ctx context.Context, o options, tell func(match, string, ...[]*duel.Result)) error {
+	sizes, rules := o.growth, o.rules.Rules
 	for _, kind := range []string{"PostgreSQL", "SQLite"} {
+		steps := slices.DeleteFunc(slices.Clone(growthSteps), func(step string) bool {
+			return !o.filter.MatchString(growthMatch(kind, step).title())
+		})
+		if len(steps) == 0 {
+			continue
+		}
 		var all []*grown
 		drop := func() {
 			for _, g := range all {
@@ -206,8 +248,8 @@ func (f *field) growth(ctx context.Context, sizes []int, rules duel.Rules, tell 
 		if err := f.pg.vacuum(ctx); err != nil {
 			return err
 		}
-		for _, step := range growthSteps {
-			m := match{name: kind + ", " + step + " at growing sizes", callers: 8}
+		for _, step := range steps {
+			m := growthMatch(kind, step)
 			var sides []duel.Side
 			for i, g := range all {
 				name := fmt.Sprintf("%s at %d jobs", step, g.size)

@@ -10,19 +10,22 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/onejob-go/onejob/bench/duel"
 )
 
 type options struct {
-	rules             duel.Rules
+	rules             rules
 	filter            *regexp.Regexp
 	growth            []int
 	store, check, doc string
@@ -40,7 +43,10 @@ func main() {
 	flag.Parse()
 	err := o.parse(*only, *growth)
 	if err == nil {
-		err = run(context.Background(), o)
+		// Interrupted, it still stops its server and removes its files.
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		err = run(ctx, o)
+		stop()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -51,6 +57,9 @@ func main() {
 func (o *options) parse(only, growth string) (err error) {
 	if o.filter, err = regexp.Compile(only); err != nil {
 		return err
+	}
+	if (o.store != "" || o.doc != "") && (only != "" || o.rules.Rounds < 11 || o.rules.Length < 200*time.Millisecond) {
+		return errors.New("-store and -doc replace all that was measured: leave out -run, and let each side have 11 rounds of 200 ms")
 	}
 	for _, s := range strings.FieldsFunc(growth, func(r rune) bool { return r == ',' }) {
 		n, err := strconv.Atoi(s)
@@ -79,40 +88,59 @@ func run(ctx context.Context, o options) error {
 		if !o.filter.MatchString(m.title()) {
 			continue
 		}
-		results, err := f.twice(ctx, m, o.rules, func(results []*duel.Result) bool {
+		if o.rules.brief() {
+			m.ops = min(m.ops, 10)
+		}
+		runs, err := f.twice(ctx, m, o.rules.Rules, func(results []*duel.Result) bool {
 			return m.met(results) && len(losses(m, results, old[m.title()])) == 0
 		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.title(), err)
 		}
-		for _, loss := range losses(m, results, old[m.title()]) {
-			r.losses = append(r.losses, m.title()+": "+loss)
+		if o.check != "" {
+			r.losses = append(r.losses, lossesOf(m, runs, old)...)
 		}
-		r.add(m, m.title(), results)
+		r.add(m, m.title(), runs...)
 	}
 	if o.filter.MatchString("disk") && o.check == "" {
-		if err := f.tellDisk(ctx, r); err != nil {
+		if err := f.tellDisk(ctx, r, o.rules.brief()); err != nil {
 			return err
 		}
 	}
 	if len(o.growth) > 0 {
-		if err := f.growth(ctx, o.growth, o.rules, r.add); err != nil {
+		if err := f.growth(ctx, o, r.add); err != nil {
 			return err
 		}
+	}
+	if r.text.Len() == 0 && len(r.goals) == 0 {
+		return errors.New("-run finds no match: its titles are those of docs/performance.md")
 	}
 	return r.finish(o)
 }
 
+// rules are those of the duels.
+type rules struct{ duel.Rules }
+
+// brief reports whether only to see that all of it runs.
+func (r rules) brief() bool { return r.Rounds < 5 }
+
 // twice plays a match, and once more unless it was good: what counts is what
 // repeats.
-func (f *field) twice(ctx context.Context, m match, rules duel.Rules, good func([]*duel.Result) bool) (results []*duel.Result, err error) {
+func (f *field) twice(ctx context.Context, m match, rules duel.Rules, good func([]*duel.Result) bool) (runs [][]*duel.Result, err error) {
+	// A peer that loses a job shall not hold up the rest.
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
+	defer cancel()
 	for range 2 {
 		if err = f.pg.vacuum(ctx); err != nil {
 			return nil, err
 		}
-		if results, err = f.play(ctx, m, rules); err != nil || good(results) {
+		results, err := f.play(ctx, m, rules)
+		if err != nil {
+			return nil, err
+		}
+		if runs = append(runs, results); good(results) {
 			break
 		}
 	}
-	return results, err
+	return runs, nil
 }

@@ -140,11 +140,11 @@ func (p *riverPeer[TTx]) Flow(ctx context.Context, _ int) error {
 }
 
 // Drain waits until all of Flow's jobs are completed.
-func (p *riverPeer[TTx]) Drain(context.Context) error {
-	for len(p.flying) > 0 {
+func (p *riverPeer[TTx]) Drain(ctx context.Context) error {
+	for len(p.flying) > 0 && ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
-	return nil
+	return ctx.Err()
 }
 
 func pgxPool(ctx context.Context, dsn string) (*pgxpool.Pool, error) {

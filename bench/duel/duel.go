@@ -84,10 +84,7 @@ func Run(ctx context.Context, rules Rules, sides ...Side) ([]*Result, error) {
 	}
 	for round := range rules.Rounds + 1 {
 		for turn := range sides {
-			i := (turn + round) % len(sides)
-			if round%2 == 1 {
-				i = (len(sides) - 1 - turn + round) % len(sides)
-			}
+			i := order(turn, round, len(sides))
 			r := results[i]
 			if round == 0 {
 				r = &Result{}
@@ -101,6 +98,15 @@ func Run(ctx context.Context, rules Rules, sides ...Side) ([]*Result, error) {
 		r.conclude()
 	}
 	return results, nil
+}
+
+// order is whose turn it is: each is first, and last, as often as any other.
+func order(turn, round, sides int) int {
+	i := (turn + round/2) % sides
+	if round%2 == 1 {
+		i = sides - 1 - i
+	}
+	return i
 }
 
 // Ratio is a's speed in b's, round by round.

@@ -233,6 +233,14 @@ func (f *field) openPeers(ctx context.Context) error {
 		return err
 	}
 	f.side("River insert (database/sql)", duel.Side{Op: overSQL.Insert, Meter: f.pg.wal})
+	f.side("River unique insert (database/sql)", duel.Side{Op: overSQL.InsertUnique, Meter: f.pg.wal})
+	f.peer("River (database/sql)", func(ctx context.Context) (op, func(), error) {
+		r, done, err := openRiver(ctx, riverOverSQL(f.pg.db), 100, false)
+		if err != nil {
+			return nil, nil, err
+		}
+		return r.Cycle, done, nil
+	})
 	for name, do := range map[string]func(*dbosPeer) op{
 		"DBOS":                func(p *dbosPeer) op { return p.Cycle },
 		"DBOS, a finished ID": func(p *dbosPeer) op { return p.Same },

@@ -58,8 +58,8 @@ func (o *options) parse(only, growth string) (err error) {
 	if o.filter, err = regexp.Compile(only); err != nil {
 		return err
 	}
-	if (o.store != "" || o.doc != "") && (only != "" || o.rules.Rounds < 11 || o.rules.Length < 200*time.Millisecond) {
-		return errors.New("-store and -doc replace all that was measured: leave out -run, and let each side have 11 rounds of 200 ms")
+	if (o.store != "" || o.doc != "") && (o.rules.Rounds < 11 || o.rules.Length < 200*time.Millisecond) {
+		return errors.New("-store and -doc want 11 rounds of 200 ms or more")
 	}
 	for _, s := range strings.FieldsFunc(growth, func(r rune) bool { return r == ',' }) {
 		n, err := strconv.Atoi(s)

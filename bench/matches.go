@@ -67,8 +67,8 @@ func matches() []match {
 func peerMatches() []match {
 	return []match{
 		// Three seconds a round: a caller waits a quarter of a second for his job.
-		{"River", 32, []string{"pg Start + Complete", "River", "River, 2,000 workers"},
-			[]goal{{a: "pg Start + Complete", b: "River", least: 4.5}, {a: "pg Start + Complete", b: "River, 2,000 workers", least: 2.5}}, 0, 15},
+		{"River", 32, []string{"pg Start + Complete", "River", "River, 2,000 workers", "River (database/sql)"},
+			[]goal{{a: "pg Start + Complete", b: "River", least: 4.5}, {a: "pg Start + Complete", b: "River, 2,000 workers", least: 2.5}, {a: "pg Start + Complete", b: "River (database/sql)"}}, 0, 15},
 		// A second a round, of which the last jobs' end takes a tenth.
 		{"River with 2,000 jobs in flight", 32, []string{"pg Start + Complete", "River, 2,000 in flight", "River, 2,000 workers, 2,000 in flight"},
 			[]goal{{a: "pg Start + Complete", b: "River, 2,000 in flight", least: 4.5}, {a: "pg Start + Complete", b: "River, 2,000 workers, 2,000 in flight", least: 2.5}}, 0, 5},
@@ -76,8 +76,8 @@ func peerMatches() []match {
 		{"DBOS", 32, []string{"pg Start + Complete", "DBOS"}, []goal{{a: "pg Start + Complete", b: "DBOS", least: 4}}, 0, 0},
 		{"one hot key", 32, []string{"pg duplicate Create", "River unique, one key", "DBOS, a finished ID"},
 			[]goal{{a: "pg duplicate Create", b: "River unique, one key", least: 15}, {a: "pg duplicate Create", b: "DBOS, a finished ID", least: 15}}, 0, 0},
-		{"insert", 32, []string{"pg Create", "River insert (pgx)", "River insert (database/sql)", "River unique insert"},
-			[]goal{{a: "pg Create", b: "River insert (pgx)"}, {a: "pg Create", b: "River insert (database/sql)"}, {a: "pg Create", b: "River unique insert"}}, 0, 0},
+		{"insert", 32, []string{"pg Create", "River insert (pgx)", "River insert (database/sql)", "River unique insert", "River unique insert (database/sql)"},
+			[]goal{{a: "pg Create", b: "River insert (pgx)"}, {a: "pg Create", b: "River insert (database/sql)"}, {a: "pg Create", b: "River unique insert"}, {a: "pg Create", b: "River unique insert (database/sql)"}}, 0, 0},
 		{"CreateMany(100)", 1, []string{"pg CreateMany(100)", "pg 100 Creates"},
 			[]goal{{a: "pg CreateMany(100)", b: "pg 100 Creates", least: 8}}, 0, 0},
 		{"1 ms added to each round trip", 1, []string{"slow Start + Complete", "slow three transactions"},

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -209,23 +208,17 @@ func (f *field) tellDisk(ctx context.Context, r *report, brief bool) error {
 	return nil
 }
 
-const beginMark, endMark = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"
-
 // finish writes what was asked for, and fails on a loss.
 func (r *report) finish(o options) error {
-	goals := "| figure | goal | measured | |\n|---|---|---|---|\n" + strings.Join(r.goals, "\n") + "\n"
-	fmt.Print("\n## Goals\n\n", goals)
+	now := measured{goals: r.goals, sections: parseMeasured(allHead + r.text.String()).sections}
+	fmt.Print("\n## Goals\n\n", goalsHead, strings.Join(r.goals, "\n"), "\n")
 	if o.store != "" {
-		text, err := json.MarshalIndent(r.stored, "", "\t")
-		if err == nil {
-			err = os.WriteFile(o.store, append(text, '\n'), 0o644)
-		}
-		if err != nil {
+		if err := writeStored(o.store, r.stored); err != nil {
 			return err
 		}
 	}
 	if o.doc != "" {
-		if err := writePage(o.doc, goals+"\n## All of it\n"+r.text.String()+"\n"); err != nil {
+		if err := writePage(o.doc, now); err != nil {
 			return err
 		}
 	}
@@ -233,22 +226,4 @@ func (r *report) finish(o options) error {
 		return errors.New("more than a tenth was lost, twice:\n  " + strings.Join(r.losses, "\n  "))
 	}
 	return nil
-}
-
-// writePage replaces what stands between the marks.
-func writePage(file, text string) error {
-	page, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	before, rest, ok := strings.Cut(string(page), beginMark)
-	_, after, ok2 := strings.Cut(rest, endMark)
-	if !ok || !ok2 {
-		return fmt.Errorf("%s has no marks", file)
-	}
-	var b bytes.Buffer
-	for _, s := range []string{before, beginMark, "\n", text, endMark, after} {
-		_, _ = io.WriteString(&b, s)
-	}
-	return os.WriteFile(file, b.Bytes(), 0o644)
 }

@@ -386,14 +386,6 @@ func (s *PostgresStore) Settle(ctx context.Context, p SettleParams) (Record, boo
 	return s.reread(ctx, FindParams{Attempt: p.ID, AnyOwner: true})
 }
 
-// reread reads the job after a change. The statement that made it saw the job
-// behind its lock but other attempts as they were before.
-func (s *PostgresStore) reread(ctx context.Context, p FindParams) (Record, bool, error) {
-	rec, err := s.Find(ctx, p)
-	// Purged in between: not applied, says the caller's own look.
-	return rec, err == nil && rec.Job.ID != "", err
-}
-
 const pgAmend = `
 WITH j AS MATERIALIZED (
 	SELECT {job} FROM {schema}.jobs j WHERE j.id = $1 FOR NO KEY UPDATE
@@ -449,19 +441,6 @@ func (s *PostgresStore) CancelJob(ctx context.Context, p CancelParams) (Record, 
 		return Record{}, false, err
 	}
 	return s.reread(ctx, FindParams{ID: p.ID, AnyOwner: true})
-}
-
-// change runs a statement that returns the job's record if it was applied.
-func (s *PostgresStore) change(ctx context.Context, asked AttemptID, statement string, args []any, extra ...any) (Record, bool, error) {
-	return pgRun2(ctx, s, func(q runner) (Record, bool, error) {
-		rows, err := q.query(ctx, statement, args...)
-		if err != nil {
-			return Record{}, false, err
-		}
-		rec, err := scanRecord(rows, asked, false, extra...)
-		err = drain(rows, err)
-		return rec, err == nil && rec.Job.ID != "", err
-	})
 }
 
 const (

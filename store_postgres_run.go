@@ -113,3 +113,24 @@ func (s *PostgresStore) begun(ctx context.Context, fn func(ctx context.Context, 
 	}
 	return tx.Commit()
 }
+
+// change runs a statement that returns the job's record if it was applied.
+func (s *PostgresStore) change(ctx context.Context, asked AttemptID, statement string, args []any, extra ...any) (Record, bool, error) {
+	return pgRun2(ctx, s, func(q runner) (Record, bool, error) {
+		rows, err := q.query(ctx, statement, args...)
+		if err != nil {
+			return Record{}, false, err
+		}
+		rec, err := scanRecord(rows, asked, false, extra...)
+		err = drain(rows, err)
+		return rec, err == nil && rec.Job.ID != "", err
+	})
+}
+
+// reread reads the job after a change. The statement that made it saw the job
+// behind its lock but other attempts as they were before.
+func (s *PostgresStore) reread(ctx context.Context, p FindParams) (Record, bool, error) {
+	rec, err := s.Find(ctx, p)
+	// Purged in between: not applied, says the caller's own look.
+	return rec, err == nil && rec.Job.ID != "", err
+}

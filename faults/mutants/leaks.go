@@ -44,6 +44,12 @@ var leaks = []Mutant{
 	{ID: "X192", What: "a parameter has a domain's type, of which drivers know nothing", Plants: []Plant{
 		pg(test("TestPostgresGenericPlansStayGoodAsTablesGrow"), inPg("$8::bytea, $9::smallint,\n\t'open'", "$8, $9::smallint,\n\t'open'")),
 	}},
+	{ID: "X206", What: "CreateMany reads the jobs of known keys with a plan that walks the tables", Plants: []Plant{
+		pg(test("TestPostgresGenericPlansStayGoodAsTablesGrow"), Edit{"store_postgres_many.go", " OFFSET 0) a ON true`", ") a ON true`"}),
+	}},
+	{ID: "X207", What: "an object that is sorted copies all that was written before it", Plants: []Plant{
+		lite(test("TestCanonicalJSONCopiesNoMoreThanItSorts"), Edit{"canonical.go", "\told = slices.Clone(old) //", "\told = slices.Clone(p.out)[begin:] //"}),
+	}},
 	{ID: "X137", What: "SQLite does not wait for the disk", Plants: []Plant{
 		lite(test("TestDoctorFindsNothingWhereAllIsWell"), Edit{"store_sqlite_open.go", `"synchronous = FULL"`, `"synchronous = NORMAL"`}),
 	}},
@@ -64,8 +70,8 @@ var leaks = []Mutant{
 }
 
 var statementsByPrefix = Edit{"statements.go",
-	"func (c *statements) get(constant string) *statement {\n\tif st, ok := c.known.Load(constant); ok {\n\t\treturn st.(*statement)\n\t}\n\tst, _ := c.known.LoadOrStore(constant,",
-	"func (c *statements) get(constant string) *statement {\n\tkey := constant[:min(len(constant), 60)]\n\tif st, ok := c.known.Load(key); ok {\n\t\treturn st.(*statement)\n\t}\n\tst, _ := c.known.LoadOrStore(key,"}
+	"func (c *statements) get(constant string) *statement {\n\tif st, ok := c.known.Load(constant); ok {\n\t\treturn st.(*statement)\n\t}\n\ttext := c.render(constant)\n",
+	"func (c *statements) get(constant string) *statement {\n\twhole := constant\n\tconstant = constant[:min(len(constant), 60)]\n\tif st, ok := c.known.Load(constant); ok {\n\t\treturn st.(*statement)\n\t}\n\ttext := c.render(whole)\n"}
 
 // readInTwo reads the attempts after the job.
 func readInTwo(read, file string) Edit {

@@ -131,17 +131,21 @@ func (s *samePg) Complete(ctx context.Context, job, attempt string) error {
 	return query(ctx, s.complete, 38, job, attempt, 1, result, sum[:], len(result), false, nil, nil)
 }
 
-func (s *samePg) Cycle(ctx context.Context, _ int) error {
-	id, err := newID()
-	if err != nil {
-		return err
+// Start returns the new job's and attempt's IDs.
+func (s *samePg) Start(ctx context.Context) (id, a string, err error) {
+	if id, err = newID(); err != nil {
+		return "", "", err
 	}
-	a, err := own()
-	if err != nil {
-		return err
+	if a, err = own(); err != nil {
+		return "", "", err
 	}
 	sum := sha256.Sum256(params)
-	err = query(ctx, s.start, 2, id, "owner-1", key(), "charge", "", params, false, sum[:], 1, a, "primary", providerKey(id), time.Minute.Microseconds())
+	return id, a, query(ctx, s.start, 2, id, "owner-1", key(), "charge", "", params, false, sum[:], 1, a, "primary", providerKey(id),
+		time.Minute.Microseconds())
+}
+
+func (s *samePg) Cycle(ctx context.Context, _ int) error {
+	id, a, err := s.Start(ctx)
 	if err != nil {
 		return err
 	}
@@ -151,16 +155,7 @@ func (s *samePg) Cycle(ctx context.Context, _ int) error {
 // CycleInTx is a Start, and a Complete in one transaction with a row of the
 // host's.
 func (s *samePg) CycleInTx(ctx context.Context, _ int) error {
-	id, err := newID()
-	if err != nil {
-		return err
-	}
-	a, err := own()
-	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256(params)
-	err = query(ctx, s.start, 2, id, "owner-1", key(), "charge", "", params, false, sum[:], 1, a, "primary", providerKey(id), time.Minute.Microseconds())
+	id, a, err := s.Start(ctx)
 	if err != nil {
 		return err
 	}

@@ -44,17 +44,23 @@ var (
 // session change something once step waits, and waits for step.
 func (l *locked) behind(step func() error, change func(tx *sql.Tx)) {
 	l.Helper()
+	l.behindA(`SELECT 1 FROM onejob.jobs WHERE id = $1 FOR NO KEY UPDATE`, []any{string(l.job.ID)}, step, change)
+}
+
+// behindA is behind for a lock of any kind.
+func (l *locked) behindA(lock string, args []any, step func() error, change func(tx *sql.Tx)) {
+	l.Helper()
 	tx, err := l.db.Begin()
 	require.NoError(l, err)
 	defer tx.Rollback()
-	_, err = tx.Exec(`SELECT 1 FROM onejob.jobs WHERE id = $1 FOR NO KEY UPDATE`, string(l.job.ID))
+	_, err = tx.Exec(lock, args...)
 	require.NoError(l, err)
 	done := make(chan error, 1)
 	go func() { done <- step() }()
 	for waiting := false; !waiting; {
 		select {
 		case err := <-done:
-			require.Fail(l, "the step did not wait for the job's row", "%v", err)
+			require.Fail(l, "the step did not wait", "%v", err)
 		default:
 		}
 		require.NoError(l, l.db.QueryRow(`SELECT EXISTS (SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database OR l.database IS NULL

@@ -86,12 +86,23 @@ func (s *PostgresStore) SaveQualification(ctx context.Context, q Qualification, 
 	return saved[0], nil
 }
 
+// The time is taken once the row is locked. An UPDATE alone works out what it
+// will write and then waits: an attempt that held the row showed a start later
+// than the revocation that came after it.
 const pgRevokeQualification = `
-UPDATE {schema}.qualifications
-SET by = CASE WHEN revoked_at IS NULL THEN $5::text ELSE by END,
-	reason = CASE WHEN revoked_at IS NULL THEN $6::text ELSE reason END,
-	revoked_at = coalesce(revoked_at, clock_timestamp())
-WHERE provider = $1 AND contract = $2 AND model = $3 AND fingerprint = $4
+WITH locked AS MATERIALIZED (
+	SELECT 1 FROM {schema}.qualifications
+	WHERE provider = $1 AND contract = $2 AND model = $3 AND fingerprint = $4
+	FOR NO KEY UPDATE
+), t AS MATERIALIZED (
+	SELECT clock_timestamp() AS now FROM locked
+)
+UPDATE {schema}.qualifications q
+SET by = CASE WHEN q.revoked_at IS NULL THEN $5::text ELSE q.by END,
+	reason = CASE WHEN q.revoked_at IS NULL THEN $6::text ELSE q.reason END,
+	revoked_at = coalesce(q.revoked_at, t.now)
+FROM t
+WHERE q.provider = $1 AND q.contract = $2 AND q.model = $3 AND q.fingerprint = $4
 RETURNING ` + qualificationColumns
 
 // RevokeQualification implements [QualificationStore].

@@ -48,7 +48,7 @@ var qualifying = []Mutant{
 		lite(kit("gate", "the newest run counts, and a revocation stands"), Edit{sqliteGateFile, "expires_at = excluded.expires_at`", "expires_at = excluded.expires_at, revoked_at = NULL`"}),
 	}},
 	{ID: "X202", What: "a repeated revocation overwrites the first name and reason", Plants: []Plant{
-		pg(kit("gate", "the newest run counts, and a revocation stands"), Edit{pgGateFile, "by = CASE WHEN revoked_at IS NULL THEN $5::text ELSE by END", "by = $5::text"}),
+		pg(kit("gate", "the newest run counts, and a revocation stands"), Edit{pgGateFile, "by = CASE WHEN q.revoked_at IS NULL THEN $5::text ELSE q.by END", "by = $5::text"}),
 		lite(kit("gate", "the newest run counts, and a revocation stands"), Edit{sqliteGateFile, "by = CASE WHEN revoked_at IS NULL THEN ?5 ELSE by END", "by = ?5"}),
 	}},
 	{ID: "X203", What: "the qualification is told before what blocks the job", Plants: []Plant{
@@ -56,5 +56,8 @@ var qualifying = []Mutant{
 	}},
 	{ID: "X204", What: "the time of a revocation is read before its turn comes", Plants: []Plant{
 		lite(kit("gate", "a revocation that is under way is waited for"), Edit{sqliteGateFile, "\treturn s.changeQualification(ctx, provider, r, sqliteRevokeQualification, func() []any {\n", "\tearly := clock()\n\tclock = func() time.Time { return early }\n\treturn s.changeQualification(ctx, provider, r, sqliteRevokeQualification, func() []any {\n"}).often(20),
+	}},
+	{ID: "X208", What: "the time of a revocation is read before the row is locked", Plants: []Plant{
+		pg(test("TestARevocationThatWaitedIsNotOlderThanWhatItWaitedFor"), Edit{pgGateFile, "coalesce(q.revoked_at, t.now)\nFROM t\nWHERE", "coalesce(q.revoked_at, clock_timestamp())\nWHERE"}),
 	}},
 }

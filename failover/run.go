@@ -1,0 +1,216 @@
+package failover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/onejob-go/onejob"
+	"github.com/onejob-go/onejob/provider"
+)
+
+// Run stores the intent and walks the providers until one has answered. It
+// returns the completed job, whoever completed it, now or long ago.
+//
+// An *[Error] says why there is no result:
+//
+//   - onejob.ErrInDoubt: an attempt may have taken effect; Error.Attempt is that
+//     one. No other provider was asked. Run again later: it first asks the
+//     provider what became of it, where that is a provider.Resolver.
+//   - onejob.ErrAttemptOpen: another worker is at it. This one called nobody.
+//   - onejob.ErrNotQualified: the next provider has not proven that it keeps the
+//     contract. The walk stops there and skips nobody.
+//   - [ErrNoTargetLeft], [ErrOutOfTime].
+//   - the refusals of the job: onejob.ErrKeyConflict, ErrJobCanceled, ErrInvalid
+//     and so on; onejob.ErrUnavailable comes where the walk stood between two
+//     attempts, with no provider called by this run since.
+//
+// The end of ctx keeps the next attempt from beginning. An attempt under way
+// goes on to its own deadline, for its provider may have acted. A panic of a
+// provider leaves its attempt unknown and goes on here.
+func (r *Runner) Run(ctx context.Context, in onejob.Intent) (onejob.Job, error) {
+	if in.Kind != r.c.Kind {
+		return onejob.Job{}, &Error{Err: fmt.Errorf("%w: Intent.Kind is not the kind that this runner runs", onejob.ErrInvalid)}
+	}
+	if _, _, ok := r.provider(in.Target); in.Target != "" && !ok {
+		return onejob.Job{}, &Error{Err: fmt.Errorf("%w: Intent.Target is none of this runner's providers", onejob.ErrInvalid)}
+	}
+	w := &walk{r: r, in: in, outcomes: make(chan outcome), left: make(chan struct{}),
+		stale: map[onejob.AttemptID]bool{}, asked: map[onejob.AttemptID]bool{}}
+	defer close(w.left)
+	return w.run(ctx)
+}
+
+// walk is one Run.
+type walk struct {
+	r        *Runner
+	in       onejob.Intent
+	outcomes chan outcome
+	left     chan struct{} // Run has returned
+	flying   int           // calls of Jobs.Do under way
+	turn     int           // which of them is the newest
+	asked    map[onejob.AttemptID]bool
+	stale    map[onejob.AttemptID]bool // attempts that called nobody
+}
+
+func (w *walk) run(ctx context.Context) (onejob.Job, error) {
+	for {
+		job, attempts, err := w.look(ctx)
+		if err != nil {
+			return w.waitFor(job, stopped(job, "", err))
+		}
+		if job.State == onejob.JobCompleted {
+			return job, nil
+		}
+		if open := job.Attempt; open != nil {
+			if open.State != onejob.StateUnknown || !w.resolve(ctx, job, *open) {
+				return w.waitFor(job, stopped(job, open.Provider, refusal(job)))
+			}
+			continue // and see how it stands now
+		}
+		p, route, err := w.next(job, attempts)
+		if err != nil {
+			if done, waited := w.waitFor(job, err); waited == nil {
+				return done, nil
+			}
+			if w.resolveDetached(ctx, job, attempts) {
+				continue
+			}
+			return job, noTarget(err, job, attempts)
+		}
+		job, goOn, err := w.attempt(ctx, turn{p: p, route: route, job: job, attempts: attempts})
+		if !goOn {
+			return w.waitFor(job, err)
+		}
+	}
+}
+
+// refusal is what BeginAttempt would say.
+func refusal(job onejob.Job) error {
+	return &onejob.Error{Op: "Run", Err: onejob.ErrAttemptOpen, Job: job, Attempt: job.Attempt}
+}
+
+// resolve asks about an attempt, once in a run. It reports whether it has.
+func (w *walk) resolve(ctx context.Context, job onejob.Job, a onejob.Attempt) bool {
+	if w.asked[a.ID] {
+		return false
+	}
+	w.asked[a.ID] = true
+	w.r.resolve(ctx, job, a)
+	return true
+}
+
+// resolveDetached asks about those that nobody waits for any more, once there
+// is nobody else.
+func (w *walk) resolveDetached(ctx context.Context, job onejob.Job, attempts []onejob.Attempt) (any bool) {
+	for _, a := range attempts {
+		if a.State == onejob.StateDetached && w.resolve(ctx, job, a) {
+			any = true
+		}
+	}
+	return any
+}
+
+// noTarget is the end of the walk for want of one. What is detached may have
+// acted, and may still win.
+func noTarget(err error, job onejob.Job, attempts []onejob.Attempt) error {
+	for i := range attempts {
+		if a := &attempts[i]; a.State == onejob.StateDetached {
+			doubt := &onejob.Error{Op: "Run", Err: onejob.ErrInDoubt, Job: job, Attempt: a, Cause: err}
+			return &Error{Err: doubt, Provider: a.Provider, Job: job, Attempt: a}
+		}
+	}
+	return &Error{Err: err, Job: job}
+}
+
+// look reads the job and its attempts. A key that is new gives neither, and
+// costs no write: Do stores the job together with its first attempt.
+func (w *walk) look(ctx context.Context) (onejob.Job, []onejob.Attempt, error) {
+	job, err := w.r.jobs.GetByKey(ctx, w.in.Owner, w.in.Key)
+	if errors.Is(err, onejob.ErrNotFound) {
+		return onejob.Job{}, nil, nil
+	}
+	if err == nil {
+		job, _, err = w.r.jobs.Create(ctx, w.in) // it is there: this asks whether the input is the same
+	}
+	if err != nil {
+		return job, nil, err
+	}
+	attempts, err := w.r.jobs.Attempts(ctx, w.in.Owner, job.ID)
+	return job, attempts, err
+}
+
+// next is the first provider that has tries left.
+func (w *walk) next(job onejob.Job, attempts []onejob.Attempt) (provider.Provider, provider.Route, error) {
+	if job.ID != "" && w.r.c.Total > 0 && w.r.remaining(job) < w.r.c.Timeout/10 {
+		return nil, provider.Route{}, ErrOutOfTime
+	}
+	for i, route := range w.r.routes {
+		if w.in.Target != "" && w.in.Target != route.Name {
+			continue
+		}
+		tried := 0
+		for _, a := range attempts {
+			if a.Provider == route.Name && !w.stale[a.ID] {
+				tried++
+			}
+		}
+		if tried < w.r.c.Tries {
+			return w.r.c.Providers[i], route, nil
+		}
+	}
+	return nil, provider.Route{}, ErrNoTargetLeft
+}
+
+func (r *Runner) remaining(job onejob.Job) time.Duration {
+	return job.CreatedAt.Add(r.c.Total).Sub(r.c.Now())
+}
+
+// try is what the next attempt is begun with. Every provider but that of the
+// job's first attempt needs its proof.
+func (w *walk) try(job onejob.Job, route provider.Route, attempts []onejob.Attempt) onejob.Try {
+	c := w.r.c
+	t := onejob.Try{Provider: route.Name, Timeout: c.Timeout}
+	if c.Total > 0 {
+		left := c.Total
+		if job.ID != "" {
+			left = w.r.remaining(job)
+		}
+		t.Timeout = min(t.Timeout, left)
+	}
+	first := len(attempts) == 0 || attempts[0].Provider == route.Name
+	if c.Contract != nil && (c.QualifyFirst || !first) {
+		need := c.Contract.Requirement(route)
+		t.Require = &need
+	}
+	return t
+}
+
+// waitFor is the end of the walk: nothing begins any more, but what is under
+// way may still complete the job.
+func (w *walk) waitFor(job onejob.Job, err error) (onejob.Job, error) {
+	for err != nil && w.flying > 0 {
+		if o := w.receive(); o.err == nil {
+			return o.job, nil
+		}
+	}
+	return job, err
+}
+
+// Wait waits for the answers that runs did not wait for: of providers that have
+// passed their deadline, and of those that lost a race. Each is written as it
+// comes. Call it before the process ends, with a ctx that ends.
+func (r *Runner) Wait(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		r.late.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

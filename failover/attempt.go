@@ -56,6 +56,10 @@ func (w *walk) attempt(ctx context.Context, t turn) (job onejob.Job, goOn bool, 
 	for {
 		select {
 		case current = <-begun:
+			if w.own == nil {
+				w.own = map[onejob.AttemptID]bool{}
+			}
+			w.own[current.attempt.ID] = true
 			if w.r.c.Patience > 0 {
 				patience = time.After(w.r.c.Patience)
 			}
@@ -72,7 +76,7 @@ func (w *walk) attempt(ctx context.Context, t turn) (job onejob.Job, goOn bool, 
 			case o.turn != w.turn:
 				continue // one that was detached has ended without a result
 			case o.stale != "":
-				w.stale[o.stale] = true
+				w.stale[o.stale], w.used[o.name] = true, false
 				return o.job, true, nil
 			case errors.Is(o.err, onejob.ErrFailed):
 				return o.job, true, nil
@@ -86,6 +90,7 @@ func (w *walk) attempt(ctx context.Context, t turn) (job onejob.Job, goOn bool, 
 func (w *walk) do(ctx context.Context, t turn, begun chan<- began) {
 	w.flying++
 	w.turn++
+	w.used[t.route.Name] = true
 	w.r.late.Add(1)
 	o := outcome{turn: w.turn, name: t.route.Name}
 	try := w.try(t.job, t.route, t.attempts)

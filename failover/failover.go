@@ -43,8 +43,9 @@ type Config struct {
 	// Where less than a tenth of Timeout is left of it, none begins. Zero sets
 	// none.
 	Total time.Duration
-	// Tries is how many attempts one provider gets at one job, over all runs.
-	// Default: 1.
+	// Tries is how many attempts one provider gets at one job, over all runs; one
+	// run asks each once at most. It also counts one whose process died before it
+	// asked. Default: 3.
 	Tries int
 
 	// Patience, where it is positive, races on purpose: an attempt that has said
@@ -90,7 +91,7 @@ func New(jobs *onejob.Jobs, c Config) (*Runner, error) {
 		return nil, err
 	}
 	if c.Tries == 0 {
-		c.Tries = 1
+		c.Tries = 3
 	}
 	if c.By == "" {
 		c.By = "failover"

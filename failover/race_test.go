@@ -111,7 +111,31 @@ func TestARaceThatNobodyWinsIsInDoubt(t *testing.T) {
 		w.servers[0].Release() // what it would say now, it says to whoever asks
 		job, err = r.Run(w.Context(), intent("k"))
 		w.requireDone(job, err, 0)
-		require.Equal(w, []int{1, 1}, w.calls())
+		require.Equal(w, []int{1, 1}, w.calls(), "it was asked before anybody else was called")
+	})
+}
+
+// A provider whose attempt was detached is not called again: it may still act on
+// that one.
+func TestADetachedAttemptKeepsItsProviderFromASecond(t *testing.T) {
+	t.Parallel()
+	onBoth(t, 2, func(w *world) {
+		w.qualify(1)
+		w.servers[0].Hang()
+		w.servers[1].Refuse(http.StatusTooManyRequests)
+		r := w.runner(func(c *config) { c.Timeout = 300 * time.Millisecond })
+		job, err := r.Run(w.Context(), intent("k"))
+		require.ErrorIs(w, err, onejob.ErrInDoubt)
+		_, err = w.op.DetachAttempt(w.Context(), job.Attempt.ID, word)
+		require.NoError(w, err)
+		for range 2 {
+			_, err = r.Run(w.Context(), intent("k"))
+			require.ErrorIs(w, err, onejob.ErrInDoubt)
+		}
+		require.Equal(w, []int{1, 2}, w.calls())
+		w.servers[1].Well()
+		job, err = r.Run(w.Context(), intent("k"))
+		w.requireDone(job, err, 1)
 	})
 }
 

@@ -10,8 +10,9 @@ import (
 	"github.com/onejob-go/onejob/provider"
 )
 
-// Run stores the intent and walks the providers until one has answered. It
-// returns the completed job, whoever completed it, now or long ago.
+// Run stores the intent and walks the providers until one has answered, asking
+// each once at most: first those that the job's attempts so far have asked
+// least. It returns the completed job, whoever completed it, now or long ago.
 //
 // An *[Error] says why there is no result:
 //
@@ -37,7 +38,7 @@ func (r *Runner) Run(ctx context.Context, in onejob.Intent) (onejob.Job, error) 
 		return onejob.Job{}, &Error{Err: fmt.Errorf("%w: Intent.Target is none of this runner's providers", onejob.ErrInvalid)}
 	}
 	w := &walk{r: r, in: in, outcomes: make(chan outcome), left: make(chan struct{}),
-		stale: map[onejob.AttemptID]bool{}, asked: map[onejob.AttemptID]bool{}}
+		stale: map[onejob.AttemptID]bool{}, asked: map[onejob.AttemptID]bool{}, used: map[string]bool{}, own: map[onejob.AttemptID]bool{}}
 	defer close(w.left)
 	return w.run(ctx)
 }
@@ -51,6 +52,8 @@ type walk struct {
 	flying   int           // calls of Jobs.Do under way
 	turn     int           // which of them is the newest
 	asked    map[onejob.AttemptID]bool
+	own      map[onejob.AttemptID]bool // attempts that this run is waiting for
+	used     map[string]bool           // providers that this run has asked
 	stale    map[onejob.AttemptID]bool // attempts that called nobody
 }
 
@@ -69,12 +72,16 @@ func (w *walk) run(ctx context.Context) (onejob.Job, error) {
 			}
 			continue // and see how it stands now
 		}
+		if w.resolveDetached(ctx, job, attempts) {
+			continue
+		}
 		p, route, err := w.next(job, attempts)
 		if err != nil {
 			if done, waited := w.waitFor(job, err); waited == nil {
 				return done, nil
 			}
-			if w.resolveDetached(ctx, job, attempts) {
+			if len(w.own) > 0 {
+				w.own = nil // nobody waits for them any more
 				continue
 			}
 			return job, noTarget(err, job, attempts)
@@ -101,11 +108,11 @@ func (w *walk) resolve(ctx context.Context, job onejob.Job, a onejob.Attempt) bo
 	return true
 }
 
-// resolveDetached asks about those that nobody waits for any more, once there
-// is nobody else.
+// resolveDetached asks about those that were let run by somebody else or in an
+// earlier run, before anybody is called beside them. It reports whether it has.
 func (w *walk) resolveDetached(ctx context.Context, job onejob.Job, attempts []onejob.Attempt) (any bool) {
 	for _, a := range attempts {
-		if a.State == onejob.StateDetached && w.resolve(ctx, job, a) {
+		if a.State == onejob.StateDetached && !w.own[a.ID] && w.resolve(ctx, job, a) {
 			any = true
 		}
 	}
@@ -141,26 +148,37 @@ func (w *walk) look(ctx context.Context) (onejob.Job, []onejob.Attempt, error) {
 	return job, attempts, err
 }
 
-// next is the first provider that has tries left.
+// next is the provider with the fewest attempts so far, the first of those with
+// as many; never one that this run has asked, nor one whose earlier attempt is
+// detached. So a walk that a process did
+// not live to end goes on where it stood.
 func (w *walk) next(job onejob.Job, attempts []onejob.Attempt) (provider.Provider, provider.Route, error) {
 	if job.ID != "" && w.r.c.Total > 0 && w.r.remaining(job) < w.r.c.Timeout/10 {
 		return nil, provider.Route{}, ErrOutOfTime
 	}
+	best, least := -1, w.r.c.Tries
 	for i, route := range w.r.routes {
-		if w.in.Target != "" && w.in.Target != route.Name {
+		if w.used[route.Name] || w.in.Target != "" && w.in.Target != route.Name {
 			continue
 		}
 		tried := 0
 		for _, a := range attempts {
-			if a.Provider == route.Name && !w.stale[a.ID] {
+			switch {
+			case a.Provider != route.Name || w.stale[a.ID]:
+			case a.State == onejob.StateDetached:
+				tried = w.r.c.Tries // it may still act on that one, with the same key
+			default:
 				tried++
 			}
 		}
-		if tried < w.r.c.Tries {
-			return w.r.c.Providers[i], route, nil
+		if tried < least {
+			best, least = i, tried
 		}
 	}
-	return nil, provider.Route{}, ErrNoTargetLeft
+	if best < 0 {
+		return nil, provider.Route{}, ErrNoTargetLeft
+	}
+	return w.r.c.Providers[best], w.r.routes[best], nil
 }
 
 func (r *Runner) remaining(job onejob.Job) time.Duration {

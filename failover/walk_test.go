@@ -22,17 +22,38 @@ func TestAWalkGoesOnWhereItStood(t *testing.T) {
 		for _, s := range w.servers {
 			s.Refuse(http.StatusTooManyRequests)
 		}
-		r := w.runner()
+		once := w.runner(func(c *config) { c.Tries = 1 })
 		for range 3 {
-			job, err := r.Run(w.Context(), intent("k"))
+			job, err := once.Run(w.Context(), intent("k"))
 			require.ErrorIs(w, err, failover.ErrNoTargetLeft)
 			require.Equal(w, onejob.JobOpen, job.State)
 		}
 		require.Equal(w, []int{1, 1, 1}, w.calls(), "each has had its one try")
+		r := w.runner()
+		for range 3 {
+			_, err := r.Run(w.Context(), intent("k"))
+			require.ErrorIs(w, err, failover.ErrNoTargetLeft)
+		}
+		require.Equal(w, []int{3, 3, 3}, w.calls(), "a run asks each once, all runs three times")
 		w.servers[1].Well()
-		job, err := w.runner(func(c *config) { c.Tries = 2 }).Run(w.Context(), intent("k"))
+		job, err := w.runner(func(c *config) { c.Tries = 4 }).Run(w.Context(), intent("k"))
 		w.requireDone(job, err, 1)
-		require.Equal(w, []int{2, 2, 1}, w.calls(), "from the first on again")
+		require.Equal(w, []int{4, 4, 3}, w.calls())
+	})
+}
+
+// Whoever goes on begins with those that have not been asked.
+func TestAWalkThatStoppedBeginsWithTheNext(t *testing.T) {
+	t.Parallel()
+	onBoth(t, 3, func(w *world) {
+		w.servers[0].Refuse(http.StatusTooManyRequests)
+		_, err := w.runner().Run(w.Context(), intent("k"))
+		require.ErrorIs(w, err, onejob.ErrNotQualified)
+		w.qualify(1, 2)
+		w.servers[1].Refuse(http.StatusTooManyRequests)
+		job, err := w.runner().Run(w.Context(), intent("k"))
+		w.requireDone(job, err, 2)
+		require.Equal(w, []int{1, 1, 1}, w.calls())
 	})
 }
 

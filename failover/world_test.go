@@ -27,6 +27,7 @@ type world struct {
 	contract *contract.Contract
 	servers  []*chattest.Server
 	targets  []provider.Provider
+	where    errand // for other processes
 }
 
 // onBoth runs a test on both stores, with so many servers: first, second, third.
@@ -34,38 +35,45 @@ func onBoth(t *testing.T, servers int, test func(w *world)) {
 	t.Helper()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		db := dbtest.OpenPostgres(t, dbtest.PostgresDSN(t))
-		store, err := onejob.NewPostgresStore(db, nil)
+		dsn := dbtest.PostgresDSN(t)
+		store, err := onejob.NewPostgresStore(dbtest.OpenPostgres(t, dsn), nil)
 		require.NoError(t, err)
-		test(newWorld(t, store, servers))
+		test(newWorld(t, store, servers, errand{DSN: dsn}))
 	})
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		store, err := onejob.OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "onejob.db"), nil)
+		file := filepath.Join(t.TempDir(), "onejob.db")
+		store, err := onejob.OpenSQLite(t.Context(), file, nil)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, store.Close()) })
 		require.NoError(t, store.Migrate(t.Context()))
-		test(newWorld(t, store, servers))
+		test(newWorld(t, store, servers, errand{File: file}))
 	})
 }
 
 var names = []string{"first", "second", "third"}
 
-func newWorld(t *testing.T, store onejob.Store, servers int) *world {
-	w := &world{T: t, jobs: onejob.New(store, nil)}
+func newWorld(t *testing.T, store onejob.Store, servers int, where errand) *world {
+	w := &world{T: t, jobs: onejob.New(store, nil), where: where}
 	w.op = onejob.NewOperator(w.jobs)
 	var err error
 	w.contract, err = chattest.Contract()
 	require.NoError(t, err)
-	for i := range servers {
+	w.serve(servers)
+	return w
+}
+
+// serve starts servers of its own for the world.
+func (w *world) serve(n int) {
+	w.servers, w.targets = nil, nil
+	for i := range n {
 		s, err := chattest.Serve()
-		require.NoError(t, err)
-		t.Cleanup(func() { s.Close() })
+		require.NoError(w, err)
+		w.Cleanup(func() { s.Close() })
 		p, err := s.Provider(names[i])
-		require.NoError(t, err)
+		require.NoError(w, err)
 		w.servers, w.targets = append(w.servers, s), append(w.targets, p)
 	}
-	return w
 }
 
 func (w *world) config() failover.Config {

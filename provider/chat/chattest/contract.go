@@ -105,11 +105,20 @@ func (s *Server) Config(name string) chat.Config {
 // Provider is an adapter for this server that can also be asked what became of
 // a call.
 func (s *Server) Provider(name string) (provider.Provider, error) {
-	p, err := chat.New(s.Config(name))
+	return at(s.Config(name))
+}
+
+// ProviderAt is the same for a server of another process, by its URL.
+func ProviderAt(url, name string) (provider.Provider, error) {
+	return at((&Server{URL: url}).Config(name))
+}
+
+func at(c chat.Config) (provider.Provider, error) {
+	p, err := chat.New(c)
 	if err != nil {
 		return nil, err
 	}
-	return asking{p, s.URL}, nil
+	return asking{p, c.URL}, nil
 }
 
 // asking looks calls up by their keys.

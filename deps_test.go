@@ -69,3 +69,34 @@ func TestHostsLinkNothingTheyDidNotAskFor(t *testing.T) {
 	// A list that came back empty, or of something else, proves nothing.
 	require.True(t, seen[ourModule] && seen["database/sql"] && seen["github.com/google/uuid"])
 }
+
+// What a package brings along beside the root's.
+func TestPackagesLinkWhatTheyAreFor(t *testing.T) {
+	t.Parallel()
+	for pkg, brings := range map[string]string{
+		"provider":               "^$",
+		"provider/wire":          "^$",
+		"provider/chat":          "^$",
+		"provider/chat/chattest": "^(github.com/santhosh-tekuri/jsonschema/v6|golang.org/x/text)(/|$)",
+		"contract":               "^(github.com/santhosh-tekuri/jsonschema/v6|golang.org/x/text)(/|$)",
+		"failover":               "^(github.com/santhosh-tekuri/jsonschema/v6|golang.org/x/text)(/|$)",
+		"pgdial":                 "^$",
+	} {
+		t.Run(pkg, func(t *testing.T) {
+			t.Parallel()
+			list := dependencies(t, ourModule+"/"+pkg)
+			require.NotEmpty(t, list)
+			for _, d := range list {
+				require.NotContains(t, []string{"testing", "os/exec", "plugin", "net/http/httptest"}, d.ImportPath)
+				if !strings.HasPrefix(pkg, "provider/") {
+					require.NotEqual(t, "net/http", d.ImportPath)
+				}
+				if d.Standard || d.Module != nil && d.Module.Path == ourModule || strings.HasPrefix(d.ImportPath, "github.com/jmoiron/sqlx") ||
+					d.ImportPath == "github.com/google/uuid" {
+					continue
+				}
+				require.Regexp(t, brings, d.ImportPath)
+			}
+		})
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -32,14 +33,16 @@ func parseSources(t *testing.T, fset *token.FileSet, dir string) map[string]*ast
 }
 
 // rootDoc is the documentation of the root package, exported names only.
-func rootDoc(t *testing.T) *doc.Package {
+func rootDoc(t *testing.T) *doc.Package { return docOf(t, ".") }
+
+func docOf(t *testing.T, dir string) *doc.Package {
 	t.Helper()
 	fset := token.NewFileSet()
 	var files []*ast.File
-	for _, f := range parseSources(t, fset, ".") {
+	for _, f := range parseSources(t, fset, dir) {
 		files = append(files, f)
 	}
-	p, err := doc.NewFromFiles(fset, files, ourModule)
+	p, err := doc.NewFromFiles(fset, files, path.Join(ourModule, dir))
 	require.NoError(t, err)
 	return p
 }
@@ -93,9 +96,22 @@ func exportedOf(v *doc.Value) []string {
 	return names
 }
 
+// publicPackages are those that hosts import, and their tests.
+var publicPackages = []string{".", "pgdial", "onejobtest", "storetest", "provider", "provider/wire", "provider/chat",
+	"provider/chat/chattest", "contract", "failover"}
+
 func TestEveryExportedNameIsDocumented(t *testing.T) {
 	t.Parallel()
-	p := rootDoc(t)
+	for _, dir := range publicPackages {
+		t.Run(dir, func(t *testing.T) {
+			t.Parallel()
+			requireDocumented(t, docOf(t, dir))
+		})
+	}
+}
+
+func requireDocumented(t *testing.T, p *doc.Package) {
+	t.Helper()
 	require.NotEmpty(t, p.Doc, "the package")
 	documented := func(f *doc.Func, owner string) {
 		require.NotEmpty(t, f.Doc, owner+f.Name)
@@ -120,7 +136,11 @@ func TestEveryExportedNameIsDocumented(t *testing.T) {
 			s := spec.(*ast.ValueSpec)
 			for _, name := range s.Names {
 				if name.IsExported() {
-					require.NotEmpty(t, s.Doc.Text()+s.Comment.Text(), name.Name)
+					text := s.Doc.Text() + s.Comment.Text()
+					if len(v.Decl.Specs) == 1 {
+						text += v.Doc
+					}
+					require.NotEmpty(t, text, name.Name)
 				}
 			}
 		}

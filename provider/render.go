@@ -20,10 +20,10 @@ type Message struct {
 	Content string `json:"content"`
 }
 
-// Tokenizing is for a provider whose tokenizer is at hand. Its window is how
-// many tokens prompt and output may have together; zero says that it is not
-// known.
+// Tokenizing is for a provider whose tokenizer is at hand.
 type Tokenizing interface {
+	// Tokenizer returns it, or nil, and how many tokens prompt and output may
+	// have together; zero says that this is not known.
 	Tokenizer() (t Tokenizer, window int)
 }
 

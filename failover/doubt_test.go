@@ -110,8 +110,12 @@ func TestWhatIsKnownToBeOverLetsTheNextRun(t *testing.T) {
 		"nobody listens":    func(w *world) { w.servers[0].Close() },
 		"another model":     func(w *world) { w.servers[0].Lie("other-model") },
 		"cut off":           func(w *world) { w.servers[0].Lie("cuts-off") },
-		"key twice":         func(w *world) { w.servers[0].Lie("duplicates-key") },
-		"wrong answer":      func(w *world) { w.servers[0].Lie("constant") },
+		"cut off, and valid by chance": func(w *world) {
+			w.targets[0] = reply(w.targets[0], provider.Reply{Verdict: provider.Done, Cut: true,
+				Output: []byte(`{"total":360,"unit":"cents","items":1,"comment":"o"}`)}, nil)
+		},
+		"key twice":    func(w *world) { w.servers[0].Lie("duplicates-key") },
+		"wrong answer": func(w *world) { w.servers[0].Lie("constant") },
 		"failed": func(w *world) {
 			w.targets[0] = reply(w.targets[0], provider.Reply{Verdict: provider.Failed}, errors.New("failed"))
 		},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 // keep.
 type world struct {
 	*testing.T
+	store    onejob.Store
 	jobs     *onejob.Jobs
 	op       *onejob.Operator
 	contract *contract.Contract
@@ -54,7 +56,7 @@ func onBoth(t *testing.T, servers int, test func(w *world)) {
 var names = []string{"first", "second", "third"}
 
 func newWorld(t *testing.T, store onejob.Store, servers int, where errand) *world {
-	w := &world{T: t, jobs: onejob.New(store, nil), where: where}
+	w := &world{T: t, store: store, jobs: onejob.New(store, nil), where: where}
 	w.op = onejob.NewOperator(w.jobs)
 	var err error
 	w.contract, err = chattest.Contract()
@@ -77,7 +79,7 @@ func (w *world) serve(n int) {
 }
 
 func (w *world) config() failover.Config {
-	return failover.Config{Kind: "order", Providers: w.targets, Contract: w.contract, Timeout: 20 * time.Second}
+	return failover.Config{Kind: "order", Providers: slices.Clone(w.targets), Contract: w.contract, Timeout: 20 * time.Second}
 }
 
 // runner is one with the settings changed; it is waited for when the test ends.

@@ -19,7 +19,10 @@ type sentKey struct{}
 func watchSends(ctx context.Context) context.Context {
 	sent := new(atomic.Bool)
 	ctx = context.WithValue(ctx, sentKey{}, sent)
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
+	// Not WroteHeaders: over HTTP/2 that may be reported after the answer came. A
+	// request that got a connection may have been written; one whose own dial
+	// failed got none.
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
 }
 
 // sentUnder reports whether a request was noticed under ctx.

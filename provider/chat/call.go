@@ -28,6 +28,9 @@ func (p *Provider) Call(ctx context.Context, r provider.Request) (provider.Reply
 	reply, refused, err := p.once(ctx, r, steady)
 	if steady && refused == "temperature" {
 		p.hotOnly.Store(true)
+		if r.Attempt.ProviderKey != "" {
+			r.Attempt.ProviderKey += "-" // another request: who deduplicates must not answer with the refusal
+		}
 		reply, _, err = p.once(ctx, r, false)
 	}
 	return reply, err

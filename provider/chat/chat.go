@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -39,8 +40,8 @@ type Config struct {
 	// the job's params; nil sends the params themselves as the user's message.
 	System   string
 	Messages func(params []byte) ([]provider.Message, error)
-	// Revision names what Messages does. Change it when that changes: it is the
-	// one setting that the fingerprint cannot see by itself.
+	// Revision names what Messages does. Change it when that changes, for the
+	// fingerprint cannot see functions (nor Authorize and Tokenizer).
 	Revision string
 
 	// MaxTokens is the room for the output, sent as max_completion_tokens
@@ -102,6 +103,8 @@ func New(c Config) (*Provider, error) {
 		return nil, errors.New("chat: Config.MaxTokens must not be negative")
 	case c.Window < 0:
 		return nil, errors.New("chat: Config.Window must not be negative")
+	case c.Temperature != nil && (math.IsNaN(*c.Temperature) || math.IsInf(*c.Temperature, 0)):
+		return nil, errors.New("chat: Config.Temperature must be a number")
 	case c.ResponseFormat != nil && !json.Valid(c.ResponseFormat):
 		return nil, errors.New("chat: Config.ResponseFormat must be JSON")
 	}
@@ -113,7 +116,9 @@ func New(c Config) (*Provider, error) {
 	if c.RefHeader == "" {
 		c.RefHeader = "X-Request-Id"
 	}
-	c.Aliases, c.Extra, c.FreshHeader = slices.Clone(c.Aliases), maps.Clone(c.Extra), c.FreshHeader.Clone()
+	if err := c.own(); err != nil {
+		return nil, err
+	}
 	revision, err := c.revision()
 	if err != nil {
 		return nil, err
@@ -126,12 +131,31 @@ func New(c Config) (*Provider, error) {
 	}, nil
 }
 
+// own makes the settings this package's: what is proven must stay what is sent,
+// also where the host goes on with its values.
+func (c *Config) own() error {
+	c.Aliases, c.ResponseFormat, c.FreshHeader = slices.Clone(c.Aliases), slices.Clone(c.ResponseFormat), c.FreshHeader.Clone()
+	if c.Temperature != nil {
+		t := *c.Temperature
+		c.Temperature = &t
+	}
+	c.Extra = maps.Clone(c.Extra)
+	for name, value := range c.Extra {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return fmt.Errorf("chat: Config.Extra[%q] cannot be written as JSON: %w", name, err)
+		}
+		c.Extra[name] = json.RawMessage(text)
+	}
+	return nil
+}
+
 // revision is a digest of all settings that may change an answer.
 func (c *Config) revision() (string, error) {
 	text, err := json.Marshal([]any{"chat/1", c.URL, c.Model, c.Aliases, c.System, c.Revision, c.Messages != nil, c.MaxTokens,
-		c.LegacyMaxTokens, c.Temperature, c.ResponseFormat, c.Extra, c.RefusalFails, c.Window})
+		c.LegacyMaxTokens, c.Temperature, c.ResponseFormat, c.Extra, c.FreshHeader, c.RefusalFails, c.Window})
 	if err != nil {
-		return "", fmt.Errorf("chat: Config.Extra cannot be written as JSON: %w", err)
+		return "", fmt.Errorf("chat: the settings cannot be written as JSON: %w", err)
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16]), nil

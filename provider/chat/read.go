@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/onejob-go/onejob/provider"
@@ -36,8 +38,10 @@ func (p *Provider) Read(body []byte) (provider.Reply, error) {
 	return p.read(body, provider.Reply{Verdict: provider.Done})
 }
 
-// read takes the answer apart. The server has done its work: what is no
-// completion has failed, and will never be one.
+// read takes the answer apart. What is no completion at all says nothing: it may
+// come from something between us and the server, and gateways send 200 with an
+// error for what timed out behind them. A completion without an output has
+// failed, and will never have one.
 func (p *Provider) read(body []byte, reply provider.Reply) (provider.Reply, error) {
 	var c completion
 	if err := json.Unmarshal(body, &c); err != nil {
@@ -50,6 +54,8 @@ func (p *Provider) read(body []byte, reply provider.Reply) (provider.Reply, erro
 	}
 	failed := provider.Reply{Verdict: provider.Failed, Ref: reply.Ref, Model: c.Model}
 	switch {
+	case c.Model == "" && len(c.Choices) == 0:
+		return provider.Reply{Verdict: provider.Unknown, Ref: reply.Ref}, errCompletion
 	case c.Model == "":
 		return failed, errNameless
 	case len(c.Choices) != 1:
@@ -61,7 +67,7 @@ func (p *Provider) read(body []byte, reply provider.Reply) (provider.Reply, erro
 	}
 	choice := c.Choices[0]
 	refusal := choice.Message.Refusal
-	if refusal != nil || choice.FinishReason == "content_filter" {
+	if refusal != nil && *refusal != "" || choice.FinishReason == "content_filter" {
 		if p.c.RefusalFails {
 			return failed, errRefused
 		}
@@ -83,13 +89,8 @@ func (p *Provider) read(body []byte, reply provider.Reply) (provider.Reply, erro
 // ref is the server's handle where it can be kept: the rest of a longer one
 // would name nothing.
 func ref(s string) string {
-	if len(s) > 255 || !utf8.ValidString(s) {
+	if len(s) > 255 || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
 		return ""
-	}
-	for _, r := range s {
-		if r < 0x20 || r == 0x7f {
-			return ""
-		}
 	}
 	return s
 }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
+	"strings"
 
 	"github.com/onejob-go/onejob/provider"
 )
@@ -39,7 +41,7 @@ type StatusError struct{ Status int }
 
 // Error names the status.
 func (e *StatusError) Error() string {
-	return fmt.Sprintf("the provider answered %d %s", e.Status, http.StatusText(e.Status))
+	return strings.TrimSpace(fmt.Sprintf("the provider answered %d %s", e.Status, http.StatusText(e.Status)))
 }
 
 var (
@@ -53,9 +55,18 @@ var (
 // What net/http would do by itself is switched off: it follows no redirect, and
 // sends no body a second time. (It sends a POST again when it carries an
 // Idempotency-Key and a kept connection closes without an answer: the provider
-// may have acted both times.) A request without a body gets one that is empty
-// and cannot be had twice, for the same reason.
+// may have acted both times.) A request without a body that it would send again
+// gets one that is empty and cannot be had twice.
+//
+// Of a body that has neither a length nor chunks nobody can tell whether it came
+// whole: it ends with its connection. The caller's look at it has to.
 func (s *Sender) Send(req *http.Request) (Answer, provider.Verdict, error) {
+	if !valid(req) {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return Answer{}, provider.NotStarted, errInvalid
+	}
 	ctx, watched := Watch(req.Context(), s.BeforeWork...)
 	req = req.WithContext(ctx)
 	once(req)
@@ -75,6 +86,7 @@ func (s *Sender) Send(req *http.Request) (Answer, provider.Verdict, error) {
 	if limit <= 0 {
 		limit = maxBody
 	}
+	limit = min(limit, math.MaxInt64-1) // of which one more is read
 	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	a := Answer{Status: resp.StatusCode, Header: resp.Header, Body: body}
 	switch {
@@ -92,10 +104,25 @@ func (s *Sender) Send(req *http.Request) (Answer, provider.Verdict, error) {
 // once keeps net/http from sending the request again.
 func once(req *http.Request) {
 	req.GetBody = nil
-	if req.Body == nil || req.Body == http.NoBody {
-		req.Body = io.NopCloser(empty{})
-		req.ContentLength = 0
+	if req.Body != nil && req.Body != http.NoBody {
+		return
 	}
+	// A POST without a body and without a key is not sent again, and a body of no
+	// known length would go out in chunks, which some servers refuse.
+	if !resends(req) {
+		return
+	}
+	req.Body = io.NopCloser(empty{})
+	req.ContentLength = 0
+}
+
+// resends reports whether net/http takes the request for one that it may repeat.
+func resends(req *http.Request) bool {
+	switch req.Method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		return true
+	}
+	return len(req.Header.Values("Idempotency-Key"))+len(req.Header.Values("X-Idempotency-Key")) > 0
 }
 
 type empty struct{}

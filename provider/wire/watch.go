@@ -17,10 +17,10 @@ import (
 
 // Watched counts what happened to the requests under one context.
 type Watched struct {
-	asked   atomic.Int32 // a connection was asked for
-	got     atomic.Int32 // there was one
-	written atomic.Int32 // headers were written
-	before  []int
+	asked  atomic.Int32 // a connection was asked for
+	got    atomic.Int32 // there was one, to write a request to
+	before []int
+	over   func() error // what ended the context, whatever cause it was given
 }
 
 // Watch returns a context under which the requests of net/http are watched.
@@ -28,17 +28,17 @@ type Watched struct {
 // declares, sends only before it does any work, such as 400, or 503 from its
 // load balancer; they are NotStarted too.
 func Watch(ctx context.Context, beforeWork ...int) (context.Context, *Watched) {
-	w := &Watched{before: beforeWork}
+	w := &Watched{before: beforeWork, over: ctx.Err}
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn:      func(string) { w.asked.Add(1) },
-		GotConn:      func(httptrace.GotConnInfo) { w.got.Add(1) },
-		WroteHeaders: func() { w.written.Add(1) },
+		GetConn: func(string) { w.asked.Add(1) },
+		// Not WroteHeaders: HTTP/2 may report that after the answer is there.
+		GotConn: func(httptrace.GotConnInfo) { w.got.Add(1) },
 	}), w
 }
 
-// Requests is how many requests were written, or begun to be. More than one
-// means that net/http followed a redirect or sent again by itself.
-func (w *Watched) Requests() int { return int(w.written.Load()) }
+// Requests is how many requests had a connection to be written to. More than
+// one means that net/http followed a redirect or sent again by itself.
+func (w *Watched) Requests() int { return int(w.got.Load()) }
 
 // Verdict tells what is known once the response is there, or the error. It
 // looks at types, at the status and at what was written, never at texts:
@@ -49,14 +49,14 @@ func (w *Watched) Requests() int { return int(w.written.Load()) }
 //     this was the one request that was sent;
 //   - an error before there was any connection (resolving, dialing, TLS) is
 //     NotStarted;
-//   - all else is Unknown: a context that ended, also before a connection was
-//     there, a reset, a 5xx, a redirect, other 4xx.
+//   - all else is Unknown: a context or a time limit that ended, also before a
+//     connection was there, a reset, a 5xx, a redirect, other 4xx.
 //
 // Who sends through a transport that does not report to httptrace gets Unknown
 // for each error.
 func (w *Watched) Verdict(resp *http.Response, err error) provider.Verdict {
 	if err != nil || resp == nil {
-		if w.asked.Load() > 0 && w.got.Load() == 0 && w.written.Load() == 0 && !ofContext(err) {
+		if w.asked.Load() > 0 && w.got.Load() == 0 && !ofContext(err) && w.over() == nil {
 			return provider.NotStarted
 		}
 		return provider.Unknown
@@ -65,7 +65,7 @@ func (w *Watched) Verdict(resp *http.Response, err error) provider.Verdict {
 		return provider.Done
 	}
 	// An earlier request of the same exchange may have been accepted.
-	if w.written.Load() == 1 && (refusals[resp.StatusCode] || w.declared(resp.StatusCode)) {
+	if w.got.Load() == 1 && (refusals[resp.StatusCode] || w.declared(resp.StatusCode)) {
 		return provider.NotStarted
 	}
 	return provider.Unknown

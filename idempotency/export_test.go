@@ -1,0 +1,4 @@
+package idempotency
+
+// ParseKey is for the fuzz test.
+var ParseKey = parseKey

@@ -57,7 +57,7 @@ type Try struct {
 
 // Requirement names the qualification that an attempt needs of its provider.
 type Requirement struct {
-	Contract    string // the contract's name and revision
+	Contract    string // the contract's name
 	Model       string // what the provider runs
 	Fingerprint string // of the contract, its cases and the adapter
 }

@@ -89,6 +89,9 @@ var ErrConstant = errors.New("contract: a constant answer would pass: no check t
 func New(s Spec) (*Contract, error) {
 	s.Schema, s.Keys, s.Markers = slices.Clone(s.Schema), slices.Clone(s.Keys), slices.Clone(s.Markers)
 	s.Cases = slices.Clone(s.Cases)
+	for i := range s.Cases { // the caller goes on with his bytes
+		s.Cases[i].Params, s.Cases[i].Good = slices.Clone(s.Cases[i].Params), slices.Clone(s.Cases[i].Good)
+	}
 	if s.Repeats == 0 {
 		s.Repeats = 10
 	}
@@ -100,7 +103,10 @@ func New(s Spec) (*Contract, error) {
 		return nil, fmt.Errorf("contract: Spec.Schema: %w", err)
 	}
 	c := &Contract{spec: s, schema: schema}
-	return c, c.tellsApart()
+	if err := c.tellsApart(); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 func (s *Spec) check() error {
@@ -128,8 +134,8 @@ func (s *Spec) check() error {
 	names := map[string]bool{}
 	for i, c := range s.Cases {
 		switch {
-		case c.Name == "" || names[c.Name]:
-			return fmt.Errorf("contract: Spec.Cases[%d].Name must be there and be its own", i)
+		case c.Name == "" || len(c.Name) > 255 || names[c.Name]:
+			return fmt.Errorf("contract: Spec.Cases[%d].Name must have 1 to 255 bytes and be its own", i)
 		case c.Check == nil && s.Check == nil:
 			return fmt.Errorf("contract: case %q has no check: set Case.Check or Spec.Check", c.Name)
 		}

@@ -23,8 +23,9 @@ func TestAContractWithoutACheckOfItsInputIsRefused(t *testing.T) {
 			t.Parallel()
 			s := chattest.Spec()
 			s.Check = check
-			_, err := contract.New(s)
+			c, err := contract.New(s)
 			require.ErrorIs(t, err, contract.ErrConstant)
+			require.Nil(t, c)
 		})
 	}
 	s := chattest.Spec()
@@ -38,26 +39,31 @@ func TestAContractWithoutACheckOfItsInputIsRefused(t *testing.T) {
 func TestABadSpecIsRefused(t *testing.T) {
 	t.Parallel()
 	for want, spoil := range map[string]func(s *contract.Spec){
-		"Spec.Name":                    func(s *contract.Spec) { s.Name = strings.Repeat("x", 256) },
-		"Spec.Revision":                func(s *contract.Spec) { s.Revision = "" },
-		"Spec.Keys":                    func(s *contract.Spec) { s.Keys = nil },
-		"Spec.Cases must be":           func(s *contract.Spec) { s.Cases = s.Cases[:1] },
-		"Spec.Cases[1].Name":           func(s *contract.Spec) { s.Cases[1].Name = s.Cases[0].Name },
-		"has no check":                 func(s *contract.Spec) { s.Check = nil },
-		"Spec.Repeats must":            func(s *contract.Spec) { s.Repeats = -1 },
-		"Spec.Repeats times cases":     func(s *contract.Spec) { s.Repeats = 50_000 },
-		"Spec.TTL":                     func(s *contract.Spec) { s.TTL = 0 },
-		"Spec.Markers[0]":              func(s *contract.Spec) { s.Markers[0].Role = "" },
-		"Spec.Schema":                  func(s *contract.Spec) { s.Schema = nil },
-		"Spec.Schema: ":                func(s *contract.Spec) { s.Schema = json.RawMessage(`{"type":`) },
-		"references to other":          func(s *contract.Spec) { s.Schema = json.RawMessage(`{"$ref":"https://example.com/s"}`) },
+		"Spec.Name":                func(s *contract.Spec) { s.Name = strings.Repeat("x", 256) },
+		"Spec.Revision":            func(s *contract.Spec) { s.Revision = "" },
+		"Spec.Keys":                func(s *contract.Spec) { s.Keys = nil },
+		"Spec.Cases must be":       func(s *contract.Spec) { s.Cases = s.Cases[:1] },
+		"Spec.Cases[1].Name":       func(s *contract.Spec) { s.Cases[1].Name = s.Cases[0].Name },
+		"has no check":             func(s *contract.Spec) { s.Check = nil },
+		"Spec.Repeats must":        func(s *contract.Spec) { s.Repeats = -1 },
+		"Spec.Repeats times cases": func(s *contract.Spec) { s.Repeats = 50_000 },
+		"Spec.TTL":                 func(s *contract.Spec) { s.TTL = 0 },
+		"Spec.Markers[0]":          func(s *contract.Spec) { s.Markers[0].Role = "" },
+		"Spec.Schema":              func(s *contract.Spec) { s.Schema = nil },
+		"Spec.Schema: ":            func(s *contract.Spec) { s.Schema = json.RawMessage(`{"type":`) },
+		"references to other":      func(s *contract.Spec) { s.Schema = json.RawMessage(`{"$ref":"https://example.com/s"}`) },
+		"of draft 2020-12": func(s *contract.Spec) {
+			s.Schema = json.RawMessage(`{"$schema":"http://json-schema.org/draft-07/schema#"}`)
+		},
+		"Spec.Cases[0].Name":           func(s *contract.Spec) { s.Cases[0].Name = strings.Repeat("x", 256) },
 		"its own Good does not pass":   func(s *contract.Spec) { s.Cases[2].Good = []byte(`{}`) },
 		`case "two of one": its own G`: func(s *contract.Spec) { s.Cases[1].Good = s.Cases[0].Good },
 	} {
 		s := chattest.Spec()
 		spoil(&s)
-		_, err := contract.New(s)
+		c, err := contract.New(s)
 		require.ErrorContains(t, err, want)
+		require.Nil(t, c, "it cannot be used all the same")
 	}
 }
 
@@ -80,20 +86,24 @@ func TestValidateTellsHowAnOutputBreaksTheContract(t *testing.T) {
 		"{\"total\":\"\xff\"}":   contract.ReasonNotJSON,
 		`[` + good + `]`:         contract.ReasonSchema,
 		`null`:                   contract.ReasonSchema,
-		`{"total":1,"unit":"cents","items":1,"comment":"ok","total":120}`:              contract.ReasonDuplicate,
-		`{"total":1,"unit":"cents","items":1,"comment":"ok","\u0074otal":120}`:         contract.ReasonDuplicate,
-		`{"total":120,"unit":"cents","items":1,"comment":"ok","more":[{"a":1,"a":2}]}`: contract.ReasonDuplicate,
-		`{"total":120,"unit":"cents","items":1,"comment":"ok","more":{"total":1}}`:     contract.ReasonExtraKey,
-		`{"total":120,"unit":"cents","items":1}`:                                       contract.ReasonMissingKey,
-		`{"Total":120,"unit":"cents","items":1,"comment":"ok"}`:                        contract.ReasonExtraKey,
-		`{"answer":` + good + `}`:                                                      contract.ReasonWrapped,
-		chattest.Schema:                                                                contract.ReasonEcho,
-		`{"total":"120","unit":"cents","items":1,"comment":"ok"}`:                      contract.ReasonNumberText,
-		`{"total":"a lot","unit":"cents","items":1,"comment":"ok"}`:                    contract.ReasonSchema,
-		`{"total":-1,"unit":"cents","items":1,"comment":"ok"}`:                         contract.ReasonSchema,
-		`{"total":120,"unit":"cents","items":1,"comment":null}`:                        contract.ReasonSchema,
-		`{"total":120,"unit":"euros","items":1,"comment":"ok"}`:                        contract.ReasonDropped,
-		`{"total":121,"unit":"cents","items":1,"comment":"ok"}`:                        contract.ReasonWrong,
+		`{"total":1,"unit":"cents","items":1,"comment":"ok","total":120}`:                     contract.ReasonDuplicate,
+		`{"total":1,"unit":"cents","items":1,"comment":"ok","\u0074otal":120}`:                contract.ReasonDuplicate,
+		`{"total":120,"unit":"cents","items":1,"comment":"ok","more":[{"a":1,"a":2}]}`:        contract.ReasonDuplicate,
+		`{"total":120,"unit":"cents","items":1,"comment":"ok","more":{"total":1}}`:            contract.ReasonExtraKey,
+		`{"total":120,"unit":"cents","items":1}`:                                              contract.ReasonMissingKey,
+		`{"Total":120,"unit":"cents","items":1,"comment":"ok"}`:                               contract.ReasonExtraKey,
+		`{"answer":` + good + `}`:                                                             contract.ReasonWrapped,
+		chattest.Schema:                                                                       contract.ReasonEcho,
+		`{"total":"120","unit":"cents","items":1,"comment":"ok"}`:                             contract.ReasonNumberText,
+		`{"total":"a lot","unit":"cents","items":1,"comment":"ok"}`:                           contract.ReasonSchema,
+		`{"total":1e10000000,"unit":"cents","items":1,"comment":"ok"}`:                        contract.ReasonSchema, // a validator's panic
+		`{"total":1E+99999999999999999999,"unit":"cents","items":1,"comment":"ok"}`:           contract.ReasonSchema,
+		`{"total":` + strings.Repeat("9", 5000) + `,"unit":"cents","items":1,"comment":"ok"}`: contract.ReasonSchema,
+		`{"total":120,"unit":"cents","items":1,"comment":[1e999999999]}`:                      contract.ReasonSchema,
+		`{"total":-1,"unit":"cents","items":1,"comment":"ok"}`:                                contract.ReasonSchema,
+		`{"total":120,"unit":"cents","items":1,"comment":null}`:                               contract.ReasonSchema,
+		`{"total":120,"unit":"euros","items":1,"comment":"ok"}`:                               contract.ReasonDropped,
+		`{"total":121,"unit":"cents","items":1,"comment":"ok"}`:                               contract.ReasonWrong,
 	} {
 		err := c.Validate(params, []byte(output))
 		if want == "" {
@@ -147,6 +157,8 @@ func TestTheFingerprintCoversWhatAProofDependsOn(t *testing.T) {
 		"schema":     func(s *contract.Spec) { s.Schema = append(s.Schema, ' ') },
 		"markers":    func(s *contract.Spec) { s.Markers = s.Markers[:0] },
 		"marker":     func(s *contract.Spec) { s.Markers[0].Text += "." },
+		"a check":    func(s *contract.Spec) { s.Cases[0].Check = s.Check },
+		"no shown":   func(s *contract.Spec) { s.Markers[0].Shown = nil },
 		"repeats":    func(s *contract.Spec) { s.Repeats++ },
 		"cases":      func(s *contract.Spec) { s.Cases = s.Cases[:3] },
 		"case":       func(s *contract.Spec) { s.Cases[0].Params = append(s.Cases[0].Params, ' ') },
@@ -174,4 +186,22 @@ func TestTheBoundIsClopperAndPearsons(t *testing.T) {
 		require.InDelta(t, row.want, contract.Bound(row.failures, row.n), 0.0005, "%d of %d", row.failures, row.n)
 	}
 	require.InDelta(t, 0, contract.Bound(0, 100_000), 0.0001)
+}
+
+// The caller goes on with his bytes, and so do providers with those they get.
+func TestAContractIsItsOwn(t *testing.T) {
+	t.Parallel()
+	s := chattest.Spec()
+	c, err := contract.New(s)
+	require.NoError(t, err)
+	route := provider.Route{Name: "acme", Model: "m"}
+	before := c.Requirement(route)
+	s.Schema[0], s.Cases[0].Params[0], s.Cases[0].Good[0], s.Keys[0], s.Markers[0].Text = 'x', 'x', 'x', "x", "x"
+	require.Equal(t, before, c.Requirement(route))
+	server, p := serve(t, "")
+	r, err := c.Qualify(t.Context(), spying{p, func(r provider.Request) { r.Job.Params[0] = ' ' }}, nil)
+	require.NoError(t, err)
+	require.Equal(t, before, c.Requirement(route))
+	require.NotEmpty(t, server.Requests())
+	_ = r
 }

@@ -23,12 +23,21 @@ func (c *Contract) fingerprint(r provider.Route) string {
 	write(h, keys...)
 	write(h, strconv.Itoa(len(s.Markers)))
 	for _, m := range s.Markers {
-		write(h, m.Role, m.Text)
+		write(h, m.Role, m.Text, is(m.Shown != nil))
 	}
+	write(h, is(s.Check != nil))
 	for _, one := range s.Cases {
-		write(h, one.Name, string(one.Params), string(one.Good))
+		write(h, one.Name, string(one.Params), string(one.Good), is(one.Check != nil))
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// is tells whether there is a function: what it does cannot be digested.
+func is(there bool) string {
+	if there {
+		return "checked"
+	}
+	return ""
 }
 
 func write(h hash.Hash, parts ...string) {

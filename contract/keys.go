@@ -2,11 +2,13 @@ package contract
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -29,6 +31,32 @@ func parse(output []byte) (any, *Violation) {
 	}
 	return v, nil
 }
+
+// sane refuses numbers that no answer needs and whose exact value would take
+// megabytes, or cannot be had at all: 1e10000000.
+func sane(value any) bool {
+	switch v := value.(type) {
+	case json.Number:
+		mantissa, exponent, _ := strings.Cut(strings.ToLower(v.String()), "e")
+		n, err := strconv.Atoi(cmp.Or(exponent, "0"))
+		return err == nil && n >= -maxExponent && n <= maxExponent && len(mantissa) <= maxDigits
+	case []any:
+		return !slices.ContainsFunc(v, func(inner any) bool { return !sane(inner) })
+	case map[string]any:
+		for _, inner := range v {
+			if !sane(inner) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// A float64 has exponents up to 308 and 17 digits.
+const (
+	maxExponent = 1000
+	maxDigits   = 1000
+)
 
 // duplicate walks the tokens of valid JSON: a map, and with it a schema, shows
 // only the last of two equal keys.

@@ -46,8 +46,7 @@ func TestEachLieFailsForItsOwnReason(t *testing.T) {
 			require.NoError(t, err)
 			require.False(t, r.Passed(), "%s", r)
 			require.Equal(t, []contract.Reason{lie.Reason}, r.Reasons(), "%s", r)
-			require.Equal(t, r.Planned, r.Runs)
-			require.Less(t, r.Passes, r.Runs)
+			require.True(t, r.Prompt.Wrong || r.Planned == r.Runs && r.Passes < r.Runs)
 			require.Contains(t, r.String(), string(lie.Reason))
 			if r.Passes == 0 && s.Executions() == 0 {
 				require.Contains(t, []string{"special-tokens", "small-window"}, lie.Name)

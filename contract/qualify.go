@@ -3,6 +3,7 @@ package contract
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +16,9 @@ import (
 
 // QualifyOptions are the settings of [Contract.Qualify]; nil means the defaults.
 type QualifyOptions struct {
+	// Kind is the kind of the jobs that the provider will see, as in failover's
+	// Config.Kind: set it where an adapter looks at it.
+	Kind string
 	// Timeout bounds each call, also of a provider that ignores its context.
 	// Default: one minute.
 	Timeout time.Duration
@@ -61,16 +65,16 @@ func (c *Contract) Qualify(ctx context.Context, p provider.Provider, opts *Quali
 	begin := time.Now()
 	r := Report{
 		Contract: c.spec.Name, Revision: c.spec.Revision, Route: route, Fingerprint: c.fingerprint(route),
-		At: begin.UTC().Truncate(time.Microsecond), Planned: len(c.spec.Cases) * c.spec.Repeats, ttl: c.spec.TTL,
+		At: begin.UTC().Truncate(time.Microsecond), TTL: c.spec.TTL, Planned: len(c.spec.Cases) * c.spec.Repeats,
 	}
 	var failures []Failure
 	if r.Prompt, failures = c.prompts(p); len(failures) > 0 {
-		r.Runs, r.Failures = r.Planned, failures
+		r.Prompt.Wrong, r.Failures = true, failures
 	} else {
 		c.calls(ctx, p, o, &r)
 	}
 	r.Took, r.Bound = time.Since(begin), Bound(r.Runs-r.Passes, r.Runs)
-	if r.Runs < r.Planned {
+	if r.Runs < r.Planned && !r.Prompt.Wrong {
 		return r, context.Cause(ctx)
 	}
 	return r, nil
@@ -96,17 +100,28 @@ func (c *Contract) calls(ctx context.Context, p provider.Provider, o QualifyOpti
 	}
 	var mu sync.Mutex
 	ended := 0
+	var panicked any
+	turn := func(one *run) {
+		defer func() {
+			if v := recover(); v != nil { // of Progress: it goes on in the caller
+				mu.Lock()
+				defer mu.Unlock()
+				panicked = v
+			}
+		}()
+		c.call(ctx, p, o, one)
+		mu.Lock()
+		defer mu.Unlock()
+		if ended++; one.ended && o.Progress != nil && panicked == nil {
+			o.Progress(Progress{Runs: ended, Planned: r.Planned, Case: one.one.Name, Reason: one.fails.Reason})
+		}
+	}
 	var group sync.WaitGroup
 	next := make(chan *run)
 	for range max(1, min(o.Parallel, len(runs))) {
 		group.Go(func() {
 			for one := range next {
-				c.call(ctx, p, o.Timeout, one)
-				mu.Lock()
-				if ended++; one.ended && o.Progress != nil {
-					o.Progress(Progress{Runs: ended, Planned: r.Planned, Case: one.one.Name, Reason: one.fails.Reason})
-				}
-				mu.Unlock()
+				turn(one)
 			}
 		})
 	}
@@ -120,6 +135,9 @@ func (c *Contract) calls(ctx context.Context, p provider.Provider, o QualifyOpti
 	}
 	close(next)
 	group.Wait()
+	if panicked != nil {
+		panic(panicked)
+	}
 	afterwards(runs)
 	for _, one := range runs {
 		switch {
@@ -136,11 +154,11 @@ func (c *Contract) calls(ctx context.Context, p provider.Provider, o QualifyOpti
 
 // call makes one run. One that the end of the whole ctx has cut off proves
 // nothing and is left out.
-func (c *Contract) call(whole context.Context, p provider.Provider, timeout time.Duration, one *run) {
+func (c *Contract) call(whole context.Context, p provider.Provider, o QualifyOptions, one *run) {
 	if whole.Err() != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(whole, timeout)
+	ctx, cancel := context.WithTimeout(whole, o.Timeout)
 	defer cancel()
 	route := p.Route()
 	id, err := uuid.NewRandom()
@@ -149,10 +167,10 @@ func (c *Contract) call(whole context.Context, p provider.Provider, timeout time
 		return
 	}
 	request := provider.Request{
-		Job: onejob.Job{Intent: onejob.Intent{Kind: c.spec.Name, Params: one.one.Params}},
+		Job: onejob.Job{Intent: onejob.Intent{Kind: o.Kind, Params: slices.Clone(one.one.Params)}},
 		// A key of its own for each run: a provider that deduplicates answers
 		// anew.
-		Attempt: onejob.Attempt{Provider: route.Name, ProviderKey: id.String(), Timeout: timeout},
+		Attempt: onejob.Attempt{Provider: route.Name, ProviderKey: id.String(), Timeout: o.Timeout},
 		Fresh:   true,
 		Handle:  func(context.Context, string) error { return nil },
 	}
@@ -221,25 +239,36 @@ func detail(err error) string {
 
 // afterwards finds what only all runs together show.
 func afterwards(runs []*run) {
-	outputs, cases, handles := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	outputs, handles := map[string]bool{}, map[string][]string{} // handles by case
 	for _, one := range runs {
-		if !one.ended || one.reply.Verdict != provider.Done {
-			continue
-		}
-		outputs[string(one.reply.Output)], cases[one.one.Name] = true, true
-		if ref := one.reply.Ref; ref != "" {
-			if handles[ref] && one.fails.Reason == "" {
-				one.fails = Failure{Reason: ReasonCached, Case: one.one.Name, Run: one.number}
-			}
-			handles[ref] = true
+		if one.ended && one.reply.Verdict == provider.Done {
+			outputs[string(one.reply.Output)] = true
+			handles[one.one.Name] = append(handles[one.one.Name], one.reply.Ref)
 		}
 	}
-	if len(outputs) != 1 || len(cases) < 2 {
-		return
-	}
+	cached := fromCache(handles)
 	for _, one := range runs {
-		if one.fails.Reason == ReasonWrong {
+		switch {
+		case len(outputs) == 1 && len(handles) > 1 && one.fails.Reason == ReasonWrong:
 			one.fails.Reason = ReasonConstant
+		case cached && one.ended && one.number > 1 && one.fails.Reason == "":
+			one.fails = Failure{Reason: ReasonCached, Case: one.one.Name, Run: one.number}
 		}
 	}
+}
+
+// fromCache reports whether the handles are those of a cache that is keyed by
+// the request: all runs of a case have one, and each case has its own. Servers
+// that make a handle of few random digits, or of the second, repeat some by
+// chance, but not like that.
+func fromCache(handles map[string][]string) bool {
+	seen := map[string]bool{}
+	for _, list := range handles {
+		first := list[0]
+		if first == "" || len(list) < 2 || seen[first] || slices.ContainsFunc(list, func(h string) bool { return h != first }) {
+			return false
+		}
+		seen[first] = true
+	}
+	return len(seen) > 1
 }

@@ -12,9 +12,12 @@ type Prompt struct {
 	// Rendered says that the provider can show its prompts, Counted that its
 	// tokenizer was at hand. What is false was not looked at.
 	Rendered bool `json:"rendered"`
-	Counted  bool `json:"counted"`
-	// Tokens is the largest prompt of the cases, Room what the output may take,
-	// Window what both may have together; zero is not known.
+	// Wrong says that the prompts are, so that nobody was called.
+	Wrong   bool `json:"wrong,omitempty"`
+	Counted bool `json:"counted"`
+	// Tokens is the largest prompt of the cases, Room what the output may take
+	// (zero: no limit is set, and the window is compared with the prompt alone),
+	// Window what both may have together (zero: it is not known).
 	Tokens int `json:"tokens,omitempty"`
 	Room   int `json:"room,omitempty"`
 	Window int `json:"window,omitempty"`
@@ -52,7 +55,7 @@ func (c *Contract) prompts(p provider.Provider) (found Prompt, failures []Failur
 	for _, one := range c.spec.Cases {
 		prompt, err := renderer.Render(one.Params)
 		if err != nil {
-			failures = append(failures, Failure{Reason: ReasonRender, Case: one.Name, Detail: err.Error()})
+			failures = append(failures, Failure{Reason: ReasonRender, Case: one.Name, Detail: excerpt(err.Error())})
 			continue
 		}
 		for _, m := range c.spec.Markers {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/onejob-go/onejob"
@@ -21,16 +22,17 @@ type Report struct {
 	// At is when it began, by this process's clock.
 	At   time.Time     `json:"at"`
 	Took time.Duration `json:"took_ns"`
-	// Planned is cases times repeats; Runs is how many ended, the cases' prompts
-	// included: where those are wrong nothing is called, and all have failed.
+	// TTL is how long the proof holds, from At.
+	TTL time.Duration `json:"ttl_ns"`
+	// Planned is cases times repeats; Runs is how many ended: none where the
+	// prompts are wrong.
 	Planned int `json:"planned"`
 	Runs    int `json:"runs"`
 	Passes  int `json:"passes"`
 	// Bound is how large the failure rate may still be, at 95 %.
-	Bound    float64       `json:"failure_rate_bound"`
-	Prompt   Prompt        `json:"prompt"`
-	Failures []Failure     `json:"failures,omitempty"`
-	ttl      time.Duration // the contract's
+	Bound    float64   `json:"failure_rate_bound"`
+	Prompt   Prompt    `json:"prompt"`
+	Failures []Failure `json:"failures,omitempty"`
 }
 
 // Failure is one way in which a run failed.
@@ -79,6 +81,8 @@ func (r Report) String() string {
 	fmt.Fprintf(&b, "  runs     %d of %d, %d passed, in %v\n", r.Runs, r.Planned, r.Passes, r.Took.Round(time.Millisecond))
 	fmt.Fprintf(&b, "  bound    at 95 %% the failure rate is below %.1f %%\n", 100*r.Bound)
 	switch {
+	case r.Prompt.Wrong:
+		b.WriteString("  prompt   wrong: nobody was called\n")
 	case !r.Prompt.Rendered:
 		b.WriteString("  prompt   not looked at: the provider does not show it\n")
 	case !r.Prompt.Counted:
@@ -133,5 +137,11 @@ func excerpt[T ~string | ~[]byte](text T) string {
 		}
 		s += "…"
 	}
-	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
+	return strings.Map(func(r rune) rune { // a terminal would obey some
+		if unicode.IsControl(r) {
+			return '\uFFFD'
+		}
+		return r
+	}, s)
 }

@@ -15,6 +15,8 @@ import (
 // schemaAddress is what the schema is called inside the compiler.
 const schemaAddress = "contract.json"
 
+const draft = "https://json-schema.org/draft/2020-12/schema"
+
 // compile knows no other document: a contract that fetches one would change
 // with it.
 func compile(text json.RawMessage) (*jsonschema.Schema, error) {
@@ -24,6 +26,9 @@ func compile(text json.RawMessage) (*jsonschema.Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		return nil, err
+	}
+	if object, ok := doc.(map[string]any); ok && object["$schema"] != nil && object["$schema"] != draft {
+		return nil, errors.New("must be of draft 2020-12: " + draft)
 	}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
@@ -41,8 +46,17 @@ func (noLoader) Load(string) (any, error) {
 	return nil, errors.New("a schema with references to other documents: put them into $defs")
 }
 
-// keeps asks the schema.
-func (c *Contract) keeps(value any) *Violation {
+// keeps asks the schema. An answer is a stranger's text: whatever the validator
+// makes of it, a panic is a no.
+func (c *Contract) keeps(value any) (violation *Violation) {
+	defer func() {
+		if recover() != nil {
+			violation = &Violation{Reason: ReasonSchema, Where: "it cannot be looked at"}
+		}
+	}()
+	if !sane(value) {
+		return &Violation{Reason: ReasonSchema, Where: "a number is out of all bounds"}
+	}
 	err := c.schema.Validate(value)
 	if err == nil {
 		return nil

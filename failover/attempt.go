@@ -34,7 +34,10 @@ type outcome struct {
 	panicked any
 }
 
-var errStale = errors.New("the runner's view of the job was old: nobody was asked")
+var (
+	errStale = errors.New("the runner's view of the job was old: nobody was asked")
+	errSlow  = errors.New("the attempt's time was over before anybody was asked")
+)
 
 func (w *walk) receive() outcome { return w.received(<-w.outcomes) }
 
@@ -53,37 +56,43 @@ func (w *walk) attempt(ctx context.Context, t turn) (job onejob.Job, goOn bool, 
 	w.do(ctx, t, begun)
 	var patience <-chan time.Time
 	var current began
+	silent := false
 	for {
 		select {
 		case current = <-begun:
-			if w.own == nil {
-				w.own = map[onejob.AttemptID]bool{}
-			}
-			w.own[current.attempt.ID] = true
+			w.mine(current.attempt.ID)
 			if w.r.c.Patience > 0 {
 				patience = time.After(w.r.c.Patience)
 			}
 		case <-patience:
-			patience = nil
-			if w.detach(ctx, t, current) {
-				return current.job, true, nil
-			}
+			silent, patience = true, nil
 		case o := <-w.outcomes:
 			w.received(o)
 			switch {
 			case o.err == nil:
 				return o.job, false, nil
-			case o.turn != w.turn:
-				continue // one that was detached has ended without a result
+			case o.turn != w.turn: // one that was detached has ended without a result
 			case o.stale != "":
 				w.stale[o.stale], w.used[o.name] = true, false
 				return o.job, true, nil
 			case errors.Is(o.err, onejob.ErrFailed):
 				return o.job, true, nil
+			default:
+				return o.job, false, stopped(o.job, o.name, o.err)
 			}
-			return o.job, false, stopped(o.job, o.name, o.err)
+		}
+		if silent && w.flying < w.r.c.Racers && w.detach(ctx, t, current) {
+			return current.job, true, nil
 		}
 	}
+}
+
+// mine marks an attempt that this run waits for.
+func (w *walk) mine(id onejob.AttemptID) {
+	if w.own == nil {
+		w.own = map[onejob.AttemptID]bool{}
+	}
+	w.own[id] = true
 }
 
 // do runs Jobs.Do, on which all else rests, in a goroutine of its own.
@@ -91,29 +100,33 @@ func (w *walk) do(ctx context.Context, t turn, begun chan<- began) {
 	w.flying++
 	w.turn++
 	w.used[t.route.Name] = true
-	w.r.late.Add(1)
+	w.r.late.add()
 	o := outcome{turn: w.turn, name: t.route.Name}
 	try := w.try(t.job, t.route, t.attempts)
+	begin := time.Now()
 	call := func(ctx context.Context, job onejob.Job, a onejob.Attempt) ([]byte, error) {
-		if a.Number != len(t.attempts)+1 {
-			// Others were at it since the walk has looked. Whether this provider was
-			// next, and needs its proof, is not known any more.
+		if err := w.mayCall(ctx, t, try, a); err != nil {
 			o.stale = a.ID
-			return nil, onejob.NoEffect(errStale)
+			return nil, onejob.NoEffect(err)
 		}
+		// The time that the beginning took is the attempt's too: who waited long
+		// for the database, or was frozen, may be taken for dead by others.
+		left := a.Timeout - since(begin)
+		if left <= 0 {
+			return nil, onejob.NoEffect(errSlow)
+		}
+		ctx, cancel := context.WithTimeout(ctx, left)
+		defer cancel()
 		begun <- began{job, a}
 		return w.r.call(ctx, t.p, t.route, job, a)
 	}
 	go func() {
-		defer w.r.late.Done()
+		defer w.r.late.done()
 		defer func() {
 			o.panicked = recover()
 			select {
 			case w.outcomes <- o:
-			case <-w.left:
-				if o.panicked != nil {
-					w.r.log.Error("onejob: a provider panicked, and the run is over", "provider", o.name)
-				}
+			case <-w.left: // who panicked has been logged
 			}
 		}()
 		o.err = hold.ErrNoReturn
@@ -121,71 +134,28 @@ func (w *walk) do(ctx context.Context, t turn, begun chan<- began) {
 	}()
 }
 
-// call asks the provider, and holds the deadline also where the provider does
-// not: its answer is then written when it comes, like any other.
-func (r *Runner) call(ctx context.Context, p provider.Provider, route provider.Route, job onejob.Job, a onejob.Attempt) ([]byte, error) {
-	request := provider.Request{Job: job, Attempt: a, Handle: func(ctx context.Context, ref string) error {
-		_, err := r.jobs.SetExternalRef(ctx, a, ref)
-		return err
-	}}
-	gone := false
-	r.late.Add(1)
-	defer func() {
-		if !gone {
-			r.late.Done()
-		}
-	}()
-	var reply provider.Reply
-	var err error
-	reply, gone, err = hold.Call(ctx, func() (provider.Reply, error) { return p.Call(ctx, request) },
-		func(reply provider.Reply, err error) {
-			defer r.late.Done()
-			r.afterDeadline(ctx, route, job, a, reply, err)
-		})
-	r.keepRef(ctx, a, reply.Ref)
-	f := r.judge(route, job, reply, err)
-	return f.output, f.err
+// since is the time that has passed by either clock of this machine: the one
+// that goes on while a machine sleeps, and the one that nobody sets.
+func since(t time.Time) time.Duration {
+	now := time.Now()
+	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))
 }
 
-// keepRef keeps the provider's handle. Where that fails the outcome is still
-// worth more.
-func (r *Runner) keepRef(ctx context.Context, a onejob.Attempt, ref string) {
-	if ref == "" || ref == a.ExternalRef {
-		return
+// mayCall looks again where others were at the job since the walk has looked:
+// whether this provider needs its proof, and has tries left, was decided on an
+// old view.
+func (w *walk) mayCall(ctx context.Context, t turn, try onejob.Try, a onejob.Attempt) error {
+	if a.Number == len(t.attempts)+1 {
+		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refTime)
-	defer cancel()
-	if _, err := r.jobs.SetExternalRef(ctx, a, ref); err != nil && !errors.Is(err, onejob.ErrAttemptEnded) {
-		r.log.Warn("onejob: the provider's handle was not kept", "attempt", string(a.ID), "error", err.Error())
+	attempts, err := w.r.jobs.Attempts(ctx, w.in.Owner, a.JobID)
+	if err != nil {
+		return errStale
 	}
-}
-
-const refTime = 5 * time.Second
-
-// afterDeadline writes what a provider said after its attempt became unknown. A
-// database that is away is waited for: this is the last that is heard of it.
-func (r *Runner) afterDeadline(ctx context.Context, route provider.Route, job onejob.Job, a onejob.Attempt, reply provider.Reply, err error) {
-	f := r.judge(route, job, reply, err)
-	if !f.known {
-		return
+	attempts = attempts[:min(len(attempts), a.Number-1)] // those before it
+	tried, blocked := triesOf(t.route.Name, attempts, w.stale)
+	if blocked || tried >= w.r.c.Tries || w.r.c.Contract != nil && try.Require == nil && !isFirst(t.route, attempts) {
+		return errStale
 	}
-	r.keepRef(ctx, a, reply.Ref)
-	for wait := 100 * time.Millisecond; ; wait *= 2 {
-		_, err = r.write(ctx, a, f)
-		if !errors.Is(err, onejob.ErrUnavailable) || wait > time.Minute {
-			break
-		}
-		time.Sleep(wait)
-	}
-	if err != nil && !errors.Is(err, onejob.ErrLateResult) && !errors.Is(err, onejob.ErrAttemptEnded) {
-		r.log.Error("onejob: an answer after the deadline was not stored", "attempt", string(a.ID), "error", err.Error())
-	}
-}
-
-// write ends an attempt by what is known.
-func (r *Runner) write(ctx context.Context, a onejob.Attempt, f finding) (onejob.Job, error) {
-	if f.err != nil {
-		return r.jobs.Fail(ctx, a, f.err)
-	}
-	return r.jobs.Complete(ctx, a, f.output)
+	return nil
 }

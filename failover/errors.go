@@ -2,6 +2,7 @@ package failover
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/onejob-go/onejob"
 )
@@ -9,9 +10,12 @@ import (
 // The ends of a walk that are the runner's own. The others are onejob's, above
 // all ErrInDoubt, ErrAttemptOpen and ErrNotQualified.
 var (
-	// ErrNoTargetLeft: each provider has had its tries at the job, and none of
-	// them is in doubt: they have failed, or were canceled. The job stays open.
-	ErrNoTargetLeft = errors.New("no target is left, each has had its tries: cancel the job, or run it with more tries or another provider")
+	// ErrNoTargetLeft: this run has asked each provider that it may ask, and none
+	// of them is in doubt. The job stays open: run it again later.
+	ErrNoTargetLeft = errors.New("no target is left in this run, and none is in doubt: run the job again later, or cancel it")
+	// ErrTriesUsed is ErrNoTargetLeft where no later run may ask anybody either:
+	// all have used up Config.Tries.
+	ErrTriesUsed = fmt.Errorf("%w; all tries are used up: raise Config.Tries or add a provider first", ErrNoTargetLeft)
 	// ErrOutOfTime: the job's total time is over, or so little of it is left that
 	// an attempt would only end in doubt. Nothing was begun.
 	ErrOutOfTime = errors.New("the job's total time is over: cancel it, or run it with a longer one")
@@ -20,9 +24,12 @@ var (
 // Error is why a walk ended without a result. Its text holds IDs, states and
 // names of providers: never a key, an owner, params or a result.
 type Error struct {
-	// Err is ErrNoTargetLeft, ErrOutOfTime or an *onejob.Error: ask with
-	// errors.Is and errors.As.
+	// Err is ErrNoTargetLeft, ErrTriesUsed, ErrOutOfTime or an *onejob.Error: ask
+	// with errors.Is and errors.As.
 	Err error
+	// Then is what else would have ended the walk, where Err is a doubt that
+	// outweighs it. errors.Is does not see it.
+	Then error
 	// Provider is who was asked, or was to be asked: the one that is in doubt,
 	// or not qualified. Empty where it is about none.
 	Provider string

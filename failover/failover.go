@@ -1,6 +1,7 @@
 // Package failover runs a job with the first of several providers that can do
-// it: the next one is asked only when the one before is known to have done
-// nothing, and only if it has proven that it keeps the same contract.
+// it: the next one is asked only when the one before is known to be over, without
+// an answer that counts, and only if it has proven that it keeps the same
+// contract.
 //
 // A timeout is no failure. A provider that says nothing may have acted, so the
 // walk stops there: the job is blocked until the provider tells, the answer
@@ -15,7 +16,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/onejob-go/onejob"
@@ -50,9 +50,12 @@ type Config struct {
 
 	// Patience, where it is positive, races on purpose: an attempt that has said
 	// nothing for so long is detached, in the name of By, and the next provider
-	// is asked beside it. Both may act; the first to answer wins, the other's
-	// answer is late. It must be shorter than Timeout.
+	// is asked beside it, as far as Racers allows. Each of them may act; the first
+	// to answer wins, and the others' answers are late. It must be shorter than
+	// Timeout.
 	Patience time.Duration
+	// Racers is how many may run at once in a race. Default: 2.
+	Racers int
 	// Unproven lets a race go without a contract: any provider may follow, and
 	// no answer is looked at. Only with Patience, and without Contract.
 	Unproven bool
@@ -78,8 +81,9 @@ type Runner struct {
 	op     *onejob.Operator
 	routes []provider.Route
 	log    *slog.Logger
-	late   sync.WaitGroup // answers that Run has not waited for
+	late   pending // answers that Run has not waited for
 	asked  schedule
+	calls  calls // that this process has under way
 }
 
 // New checks the settings. Its error names the field.
@@ -92,6 +96,9 @@ func New(jobs *onejob.Jobs, c Config) (*Runner, error) {
 	}
 	if c.Tries == 0 {
 		c.Tries = 3
+	}
+	if c.Racers == 0 {
+		c.Racers = 2
 	}
 	if c.By == "" {
 		c.By = "failover"
@@ -110,8 +117,11 @@ func New(jobs *onejob.Jobs, c Config) (*Runner, error) {
 	for i, p := range r.c.Providers {
 		route := p.Route()
 		taken := slices.ContainsFunc(r.routes, func(o provider.Route) bool { return o.Name == route.Name })
-		if route.Name == "" || taken {
-			return nil, fmt.Errorf("failover: Config.Providers[%d] must have a name of its own", i)
+		switch {
+		case route.Name == "" || len(route.Name) > 63 || taken:
+			return nil, fmt.Errorf("failover: Config.Providers[%d] must have a name of its own, of 1 to 63 bytes", i)
+		case c.Contract != nil && (route.Model == "" || len(route.Model) > 255):
+			return nil, fmt.Errorf("failover: Config.Providers[%d] must have a model of 1 to 255 bytes", i)
 		}
 		r.routes = append(r.routes, route)
 	}
@@ -126,10 +136,16 @@ func (c *Config) check() error {
 		return errors.New("failover: Config.Providers must be one or more, none of them nil")
 	case c.Timeout <= 0:
 		return errors.New("failover: Config.Timeout must be positive")
-	case c.Total < 0, c.Tries < 0, c.Patience < 0, c.Grace < 0:
-		return errors.New("failover: Config.Total, Tries, Patience and Grace must not be negative")
-	case c.Patience >= c.Timeout:
-		return errors.New("failover: Config.Patience must be shorter than Timeout: later an attempt is in doubt, which stops the walk")
+	case c.Total < 0, c.Tries < 0, c.Patience < 0, c.Grace < 0, c.Racers < 0:
+		return errors.New("failover: Config.Total, Tries, Patience, Racers and Grace must not be negative")
+	case c.Total > 0 && c.Total < c.Timeout/10:
+		return errors.New("failover: Config.Total must be at least a tenth of Timeout, or no attempt ever begins")
+	case c.Patience >= c.Timeout || c.Total > 0 && c.Patience >= c.Total:
+		return errors.New("failover: Config.Patience must be shorter than Timeout and Total: later an attempt is in doubt, which stops the walk")
+	case c.Racers == 1 || c.Racers > 0 && c.Patience == 0:
+		return errors.New("failover: Config.Racers is for a race (Patience) of two or more")
+	case len(c.By) > 128:
+		return errors.New("failover: Config.By must have at most 128 bytes")
 	case c.Unproven && (c.Patience == 0 || c.Contract != nil || c.QualifyFirst):
 		return errors.New("failover: Config.Unproven is for a race (Patience) without a Contract alone")
 	case c.Contract == nil && !c.Unproven:

@@ -47,3 +47,11 @@ func must(job onejob.Job, err error) onejob.Job {
 	}
 	return job
 }
+
+// routed goes by another route.
+type routed struct {
+	provider.Provider
+	route provider.Route
+}
+
+func (r routed) Route() provider.Route { return r.route }

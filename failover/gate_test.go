@@ -25,11 +25,11 @@ var unprove = map[string]func(w *world, target int){
 	},
 	"expired": func(w *world, i int) {
 		spec := chattest.Spec()
-		spec.TTL = time.Millisecond
+		spec.TTL = 2 * time.Second
 		c, err := contract.New(spec)
 		require.NoError(w, err)
 		saveUnder(w, c, i)
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(2100 * time.Millisecond)
 	},
 	"changed": func(w *world, i int) {
 		spec := chattest.Spec()

@@ -106,7 +106,10 @@ func TestARaceThatNobodyWinsIsInDoubt(t *testing.T) {
 		r := w.runner(func(c *config) { c.Patience, c.Timeout = 100*time.Millisecond, time.Second })
 		job, err := r.Run(w.Context(), intent("k"))
 		require.ErrorIs(w, err, onejob.ErrInDoubt)
-		require.ErrorIs(w, err, failover.ErrNoTargetLeft)
+		require.NotErrorIs(w, err, failover.ErrNoTargetLeft, "a host that takes that for a failure would refund what may have been done")
+		var e *failover.Error
+		require.ErrorAs(w, err, &e)
+		require.ErrorIs(w, e.Then, failover.ErrNoTargetLeft)
 		require.Equal(w, []string{"first detached", "second failed"}, w.states(job.ID))
 		w.servers[0].Release() // what it would say now, it says to whoever asks
 		job, err = r.Run(w.Context(), intent("k"))
@@ -137,6 +140,44 @@ func TestADetachedAttemptKeepsItsProviderFromASecond(t *testing.T) {
 		job, err = r.Run(w.Context(), intent("k"))
 		w.requireDone(job, err, 1)
 	})
+}
+
+// A doubt outweighs that the next is not qualified.
+func TestADetachedDoubtOutweighsAMissingProof(t *testing.T) {
+	t.Parallel()
+	onBoth(t, 2, func(w *world) {
+		w.servers[0].Hang()
+		r := w.runner(func(c *config) { c.Timeout = 300 * time.Millisecond })
+		job, err := r.Run(w.Context(), intent("k"))
+		require.ErrorIs(w, err, onejob.ErrInDoubt)
+		_, err = w.op.DetachAttempt(w.Context(), job.Attempt.ID, word)
+		require.NoError(w, err)
+		_, err = r.Run(w.Context(), intent("k"))
+		require.ErrorIs(w, err, onejob.ErrInDoubt)
+		require.NotErrorIs(w, err, onejob.ErrNotQualified)
+		var e *failover.Error
+		require.ErrorAs(w, err, &e)
+		require.ErrorIs(w, e.Then, onejob.ErrNotQualified)
+	})
+}
+
+func TestNoMoreRunAtOnceThanRacers(t *testing.T) {
+	t.Parallel()
+	for racers, want := range map[int][]int{0: {1, 1, 0}, 3: {1, 1, 1}} {
+		onBoth(t, 3, func(w *world) {
+			w.qualify(1, 2)
+			for _, s := range w.servers {
+				s.Hang()
+			}
+			r := w.runner(racing, func(c *config) { c.Racers = racers })
+			done := make(chan error)
+			go func() { _, err := r.Run(w.Context(), intent("k")); done <- err }()
+			time.Sleep(600 * time.Millisecond) // six times the patience
+			require.Equal(w, want, w.calls())
+			w.servers[0].Release()
+			require.NoError(w, <-done)
+		})
+	}
 }
 
 func TestWhatFailsWithinThePatienceIsNoRace(t *testing.T) {

@@ -2,6 +2,7 @@ package failover_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -57,9 +58,13 @@ func TestReconcileAsksAboutARaceThatNobodyHasWon(t *testing.T) {
 			_, err = w.op.DetachAttempt(w.Context(), attempts[0].ID, word)
 			require.NoError(w, err)
 		}
-		_, err := w.op.CancelJob(w.Context(), ids[1], word)
-		require.NoError(w, err)
 		pass, err := r.Reconcile(w.Context(), failover.ReconcileOptions{})
+		require.NoError(w, err)
+		require.Zero(w, pass, "before its deadline an attempt may be under way")
+		r = w.runner(func(c *config) { c.Now = func() time.Time { return time.Now().Add(time.Minute) } })
+		_, err = w.op.CancelJob(w.Context(), ids[1], word)
+		require.NoError(w, err)
+		pass, err = r.Reconcile(w.Context(), failover.ReconcileOptions{})
 		require.NoError(w, err)
 		require.Equal(w, failover.Pass{Asked: 1, Ended: 1}, pass, "of the job that is over nothing is to be known")
 		job, _, err := w.op.Get(w.Context(), ids[0])
@@ -86,19 +91,29 @@ func TestReconcileTakesNoTraceForProofOnlyPastTheGrace(t *testing.T) {
 	})
 }
 
-// An answer that is found later is an answer like any other.
-func TestReconcileDiscardsWhatBreaksTheContract(t *testing.T) {
+// The attempt may be of an older release: that its answer does not keep the
+// contract of now is for somebody to decide, and no reason to do it again.
+func TestReconcileLeavesADoubtWhereTheAnswerDoesNotFit(t *testing.T) {
 	t.Parallel()
-	onBoth(t, 2, func(w *world) {
-		w.servers[0].Die()
-		w.servers[0].Lie("wraps")
-		r := w.runner()
-		ids := w.doubts(r, 1)
-		pass, err := r.Reconcile(w.Context(), failover.ReconcileOptions{})
-		require.NoError(w, err)
-		require.Equal(w, failover.Pass{Asked: 1, Ended: 1}, pass)
-		require.Equal(w, []string{"first failed"}, w.states(ids[0]))
-	})
+	for _, lie := range []string{"wraps", "other-model"} {
+		t.Run(lie, func(t *testing.T) {
+			t.Parallel()
+			onBoth(t, 2, func(w *world) {
+				w.qualify(1)
+				w.servers[0].Die()
+				w.servers[0].Lie(lie)
+				r := w.runner()
+				ids := w.doubts(r, 1)
+				pass, err := r.Reconcile(w.Context(), failover.ReconcileOptions{})
+				require.NoError(w, err)
+				require.Equal(w, failover.Pass{Asked: 1, Open: 1}, pass)
+				_, err = r.Run(w.Context(), intent("doubt 0"))
+				require.ErrorIs(w, err, onejob.ErrInDoubt)
+				require.Equal(w, []string{"first unknown"}, w.states(ids[0]))
+				require.Equal(w, []int{1, 0}, w.calls())
+			})
+		})
+	}
 }
 
 func TestReconcileIsBoundedAndFair(t *testing.T) {
@@ -124,6 +139,110 @@ func TestReconcileIsBoundedAndFair(t *testing.T) {
 		pass, err = r.Reconcile(w.Context(), failover.ReconcileOptions{})
 		require.NoError(w, err)
 		require.Equal(w, 0, pass.Asked)
+	})
+}
+
+// A canceled job's unknown attempt may still have acted, and holds its purge
+// back until somebody knows.
+func TestReconcileAsksAboutTheUnknownOfACanceledJob(t *testing.T) {
+	t.Parallel()
+	onBoth(t, 1, func(w *world) {
+		w.servers[0].Die()
+		r := w.runner()
+		ids := w.doubts(r, 1)
+		_, err := w.op.CancelJob(w.Context(), ids[0], word)
+		require.NoError(w, err)
+		pass, err := r.Reconcile(w.Context(), failover.ReconcileOptions{})
+		require.NoError(w, err)
+		require.Equal(w, failover.Pass{Asked: 1, Ended: 1}, pass)
+		require.Equal(w, []string{"first late"}, w.states(ids[0]))
+	})
+}
+
+// What is refused is told, whatever the limit, and the others have their turn.
+func TestReconcileTellsWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	onBoth(t, 1, func(w *world) {
+		w.servers[0].Die()
+		refuses := errors.New("the ledger is closed")
+		for name, hook := range map[string]func() error{"error": func() error { return refuses }, "panic": func() error { panic("boom") }} {
+			calls := 0
+			w.jobs = onejob.New(w.store, &onejob.Options{OnComplete: func(context.Context, *sql.Tx, onejob.Job) error {
+				if calls++; calls%2 == 1 {
+					return hook()
+				}
+				return nil
+			}})
+			r := w.runner(func(c *config) { c.Kind = name })
+			for i := range 4 {
+				in := intent(fmt.Sprint(name, i))
+				in.Kind = name
+				_, err := r.Run(w.Context(), in)
+				require.ErrorIs(w, err, onejob.ErrInDoubt)
+			}
+			pass, err := r.Reconcile(w.Context(), failover.ReconcileOptions{Limit: 3})
+			require.Error(w, err)
+			require.Equal(w, failover.Pass{Asked: 3, Ended: 1, Open: 2, Later: 1}, pass)
+			if name == "error" {
+				require.ErrorIs(w, err, refuses)
+			}
+		}
+	})
+}
+
+// A look-up that says "failed" because its own time was over has found nothing.
+func TestReconcileCountsWhatHasEnded(t *testing.T) {
+	t.Parallel()
+	onBoth(t, 1, func(w *world) {
+		w.servers[0].Die()
+		w.targets[0] = tellsOf{w.targets[0], provider.Reply{Verdict: provider.Failed, Ref: "handle"}, context.DeadlineExceeded}
+		r := w.runner()
+		ids := w.doubts(r, 1)
+		pass, err := r.Reconcile(w.Context(), failover.ReconcileOptions{})
+		require.NoError(w, err)
+		require.Equal(w, failover.Pass{Asked: 1, Open: 1}, pass)
+		_, attempts, err := w.op.Get(w.Context(), ids[0])
+		require.NoError(w, err)
+		require.Equal(w, "handle", attempts[0].ExternalRef)
+	})
+}
+
+type tellsOf struct {
+	provider.Provider
+	reply provider.Reply
+	err   error
+}
+
+func (t tellsOf) Resolve(context.Context, provider.Request) (provider.Reply, error) {
+	return t.reply, t.err
+}
+
+// One provider with many doubts leaves some of the limit to the others.
+func TestReconcileSharesItsLimit(t *testing.T) {
+	t.Parallel()
+	onBoth(t, 2, func(w *world) {
+		w.servers[0].Die()
+		w.servers[1].Die()
+		r := w.runner()
+		w.doubts(r, 4)
+		for i := range 2 {
+			in := intent(fmt.Sprint("second ", i))
+			in.Target = "second"
+			_, err := r.Run(w.Context(), in)
+			require.ErrorIs(w, err, onejob.ErrInDoubt)
+		}
+		pass, err := r.Reconcile(w.Context(), failover.ReconcileOptions{Limit: 2})
+		require.NoError(w, err)
+		require.Equal(w, 2, pass.Ended)
+		asked := func(i int) (n int) {
+			for _, r := range w.servers[i].Requests() {
+				if r.Lookup {
+					n++
+				}
+			}
+			return n
+		}
+		require.Equal(w, []int{1, 1}, []int{asked(0), asked(1)})
 	})
 }
 
@@ -170,9 +289,11 @@ func TestAReplayIsALookUp(t *testing.T) {
 	onBoth(t, 2, func(w *world) {
 		w.servers[0].Replay()
 		w.servers[0].Die()
-		w.targets[0] = provider.Replays(noResolver{w.targets[0]}, time.Hour)
+		var err error
+		w.targets[0], err = provider.Replays(noResolver{w.targets[0]}, time.Hour)
+		require.NoError(w, err)
 		r := w.runner()
-		_, err := r.Run(w.Context(), intent("k"))
+		_, err = r.Run(w.Context(), intent("k"))
 		require.ErrorIs(w, err, onejob.ErrInDoubt)
 		w.servers[0].Well()
 		job, err := r.Run(w.Context(), intent("k"))
@@ -186,6 +307,7 @@ func TestAReplayIsALookUp(t *testing.T) {
 type noResolver struct{ p provider.Provider }
 
 func (n noResolver) Route() provider.Route { return n.p.Route() }
+func (n noResolver) SendsKey() bool        { return true }
 func (n noResolver) Call(ctx context.Context, r provider.Request) (provider.Reply, error) {
 	return n.p.Call(ctx, r)
 }

@@ -11,13 +11,15 @@ import (
 
 var (
 	errGrace   = errors.New("the provider has no trace of the call, which may still be on its way")
+	errUnder   = errors.New("this process is still calling the provider")
 	errNobody  = errors.New("the attempt's provider is none of this runner's")
 	errCannot  = errors.New("the provider cannot be asked what became of a call")
 	errNothing = errors.New("the provider does not know what became of the call")
+	errOld     = errors.New("what the provider has answered does not fit the contract or the model as they are now")
 )
 
-// resolve asks about one unknown attempt and writes what is known. Whether it
-// helped shows in the job.
+// resolve asks about one attempt and writes what is known. Whether it helped
+// shows in the job.
 func (r *Runner) resolve(ctx context.Context, job onejob.Job, a onejob.Attempt) {
 	ctx, cancel := context.WithTimeout(ctx, r.c.Timeout)
 	defer cancel()
@@ -40,19 +42,28 @@ func (r *Runner) find(ctx context.Context, job onejob.Job, a onejob.Attempt) fin
 	if !ok {
 		return finding{err: errCannot}
 	}
-	request := provider.Request{Job: job, Attempt: a, Handle: func(ctx context.Context, ref string) error {
-		_, err := r.jobs.SetExternalRef(ctx, a, ref)
-		return err
-	}}
 	// Of one that ignores ctx the answer is dropped: it only looked, and is asked
 	// again.
-	reply, _, err := hold.Call(ctx, func() (provider.Reply, error) { return resolver.Resolve(ctx, request) },
-		func(provider.Reply, error) {})
-	if reply.Verdict == provider.NotStarted && r.c.Now().Before(a.Deadline.Add(r.c.Grace)) {
-		return finding{err: errGrace}
+	reply, _, err := hold.Call(ctx, func() (provider.Reply, error) {
+		defer r.logPanic("a provider panicked when it was asked about an attempt", a)
+		return resolver.Resolve(ctx, r.request(job, a))
+	}, func(provider.Reply, error) {})
+	r.keepRef(ctx, a, reply.Ref)
+	if reply.Verdict == provider.NotStarted {
+		switch {
+		case r.calls.under(a.ID):
+			return finding{err: errUnder}
+		case r.c.Now().Before(a.Deadline.Add(r.c.Grace)):
+			return finding{err: errGrace}
+		}
 	}
 	f := r.judge(route, job, reply, err)
-	if !f.known && err == nil {
+	switch {
+	case f.discarded:
+		// It has acted. The attempt may be of an older release, with another model
+		// or contract: that its answer does not count now is not known then.
+		return finding{err: errors.Join(errOld, f.err)}
+	case !f.known && err == nil:
 		f.err = errNothing
 	}
 	return f

@@ -22,7 +22,9 @@ import (
 //   - onejob.ErrAttemptOpen: another worker is at it. This one called nobody.
 //   - onejob.ErrNotQualified: the next provider has not proven that it keeps the
 //     contract. The walk stops there and skips nobody.
-//   - [ErrNoTargetLeft], [ErrOutOfTime].
+//   - [ErrNoTargetLeft], [ErrTriesUsed], [ErrOutOfTime]. Where an attempt of a
+//     race is still in doubt these are onejob.ErrInDoubt, and Error.Then says the
+//     rest.
 //   - the refusals of the job: onejob.ErrKeyConflict, ErrJobCanceled, ErrInvalid
 //     and so on; onejob.ErrUnavailable comes where the walk stood between two
 //     attempts, with no provider called by this run since.
@@ -57,18 +59,33 @@ type walk struct {
 	stale    map[onejob.AttemptID]bool // attempts that called nobody
 }
 
+// run walks, and then waits: nothing begins any more, but what is under way may
+// still complete the job.
 func (w *walk) run(ctx context.Context) (onejob.Job, error) {
+	job, err := w.walk(ctx)
+	for err != nil && w.flying > 0 {
+		if o := w.receive(); o.err == nil {
+			return o.job, nil
+		}
+	}
+	if err == nil {
+		return job, nil
+	}
+	return w.end(ctx, job, err)
+}
+
+func (w *walk) walk(ctx context.Context) (onejob.Job, error) {
 	for {
 		job, attempts, err := w.look(ctx)
 		if err != nil {
-			return w.waitFor(job, stopped(job, "", err))
+			return job, stopped(job, "", err)
 		}
 		if job.State == onejob.JobCompleted {
 			return job, nil
 		}
 		if open := job.Attempt; open != nil {
 			if open.State != onejob.StateUnknown || !w.resolve(ctx, job, *open) {
-				return w.waitFor(job, stopped(job, open.Provider, refusal(job)))
+				return job, stopped(job, open.Provider, refusal(job))
 			}
 			continue // and see how it stands now
 		}
@@ -77,18 +94,11 @@ func (w *walk) run(ctx context.Context) (onejob.Job, error) {
 		}
 		p, route, err := w.next(job, attempts)
 		if err != nil {
-			if done, waited := w.waitFor(job, err); waited == nil {
-				return done, nil
-			}
-			if len(w.own) > 0 {
-				w.own = nil // nobody waits for them any more
-				continue
-			}
-			return job, noTarget(err, job, attempts)
+			return job, &Error{Err: err, Job: job}
 		}
 		job, goOn, err := w.attempt(ctx, turn{p: p, route: route, job: job, attempts: attempts})
 		if !goOn {
-			return w.waitFor(job, err)
+			return job, err
 		}
 	}
 }
@@ -109,26 +119,54 @@ func (w *walk) resolve(ctx context.Context, job onejob.Job, a onejob.Attempt) bo
 }
 
 // resolveDetached asks about those that were let run by somebody else or in an
-// earlier run, before anybody is called beside them. It reports whether it has.
+// earlier run, once they are past their deadline, before anybody is called
+// beside them. It reports whether it has.
 func (w *walk) resolveDetached(ctx context.Context, job onejob.Job, attempts []onejob.Attempt) (any bool) {
 	for _, a := range attempts {
-		if a.State == onejob.StateDetached && !w.own[a.ID] && w.resolve(ctx, job, a) {
+		if a.State == onejob.StateDetached && !w.own[a.ID] && w.r.overdue(a) && w.resolve(ctx, job, a) {
 			any = true
 		}
 	}
 	return any
 }
 
-// noTarget is the end of the walk for want of one. What is detached may have
-// acted, and may still win.
-func noTarget(err error, job onejob.Job, attempts []onejob.Attempt) error {
-	for i := range attempts {
-		if a := &attempts[i]; a.State == onejob.StateDetached {
-			doubt := &onejob.Error{Op: "Run", Err: onejob.ErrInDoubt, Job: job, Attempt: a, Cause: err}
-			return &Error{Err: doubt, Provider: a.Provider, Job: job, Attempt: a}
+// overdue reports whether the attempt's call may be taken to be over: to ask a
+// provider about one that is under way, by sending it again, would be a second
+// call.
+func (r *Runner) overdue(a onejob.Attempt) bool { return !r.c.Now().Before(a.Deadline) }
+
+// end is how a walk ends that has no result. What is detached may have acted,
+// and may still win: then the job is in doubt, whatever else is the matter.
+func (w *walk) end(ctx context.Context, job onejob.Job, err error) (onejob.Job, error) {
+	if !errors.Is(err, ErrNoTargetLeft) && !errors.Is(err, ErrOutOfTime) && !errors.Is(err, onejob.ErrNotQualified) {
+		return job, err
+	}
+	w.own = nil // nobody waits for them any more
+	for range 2 {
+		now, attempts, lerr := w.look(ctx)
+		if lerr != nil {
+			return job, err
+		}
+		job = now
+		if job.State == onejob.JobCompleted {
+			return job, nil
+		}
+		if job.Attempt != nil || !w.resolveDetached(ctx, job, attempts) {
+			return job, inDoubt(err, job, attempts)
 		}
 	}
-	return &Error{Err: err, Job: job}
+	return job, err
+}
+
+// inDoubt is err, or the doubt that is more than that.
+func inDoubt(err error, job onejob.Job, attempts []onejob.Attempt) error {
+	for i := range attempts {
+		if a := &attempts[i]; a.State == onejob.StateDetached {
+			doubt := &onejob.Error{Op: "Run", Err: onejob.ErrInDoubt, Job: job, Attempt: a}
+			return &Error{Err: doubt, Provider: a.Provider, Job: job, Attempt: a, Then: err}
+		}
+	}
+	return err
 }
 
 // look reads the job and its attempts. A key that is new gives neither, and
@@ -156,29 +194,40 @@ func (w *walk) next(job onejob.Job, attempts []onejob.Attempt) (provider.Provide
 	if job.ID != "" && w.r.c.Total > 0 && w.r.remaining(job) < w.r.c.Timeout/10 {
 		return nil, provider.Route{}, ErrOutOfTime
 	}
-	best, least := -1, w.r.c.Tries
+	best, least, again := -1, w.r.c.Tries, false
 	for i, route := range w.r.routes {
-		if w.used[route.Name] || w.in.Target != "" && w.in.Target != route.Name {
+		if w.in.Target != "" && w.in.Target != route.Name {
 			continue
 		}
-		tried := 0
-		for _, a := range attempts {
-			switch {
-			case a.Provider != route.Name || w.stale[a.ID]:
-			case a.State == onejob.StateDetached:
-				tried = w.r.c.Tries // it may still act on that one, with the same key
-			default:
-				tried++
-			}
-		}
-		if tried < least {
+		tried, blocked := triesOf(route.Name, attempts, w.stale)
+		switch {
+		case blocked || tried >= w.r.c.Tries:
+		case w.used[route.Name]:
+			again = true
+		case tried < least:
 			best, least = i, tried
 		}
 	}
-	if best < 0 {
+	switch {
+	case best >= 0:
+		return w.r.c.Providers[best], w.r.routes[best], nil
+	case again:
 		return nil, provider.Route{}, ErrNoTargetLeft
 	}
-	return w.r.c.Providers[best], w.r.routes[best], nil
+	return nil, provider.Route{}, ErrTriesUsed
+}
+
+// triesOf counts a provider's attempts. One that is detached blocks its
+// provider: it may still act on that one, with the same key.
+func triesOf(name string, attempts []onejob.Attempt, stale map[onejob.AttemptID]bool) (tried int, blocked bool) {
+	for _, a := range attempts {
+		if a.Provider != name || stale[a.ID] {
+			continue
+		}
+		tried++
+		blocked = blocked || a.State == onejob.StateDetached
+	}
+	return tried, blocked
 }
 
 func (r *Runner) remaining(job onejob.Job) time.Duration {
@@ -197,38 +246,15 @@ func (w *walk) try(job onejob.Job, route provider.Route, attempts []onejob.Attem
 		}
 		t.Timeout = min(t.Timeout, left)
 	}
-	first := len(attempts) == 0 || attempts[0].Provider == route.Name
-	if c.Contract != nil && (c.QualifyFirst || !first) {
+	if c.Contract != nil && (c.QualifyFirst || !isFirst(route, attempts)) {
 		need := c.Contract.Requirement(route)
 		t.Require = &need
 	}
 	return t
 }
 
-// waitFor is the end of the walk: nothing begins any more, but what is under
-// way may still complete the job.
-func (w *walk) waitFor(job onejob.Job, err error) (onejob.Job, error) {
-	for err != nil && w.flying > 0 {
-		if o := w.receive(); o.err == nil {
-			return o.job, nil
-		}
-	}
-	return job, err
-}
-
-// Wait waits for the answers that runs did not wait for: of providers that have
-// passed their deadline, and of those that lost a race. Each is written as it
-// comes. Call it before the process ends, with a ctx that ends.
-func (r *Runner) Wait(ctx context.Context) error {
-	done := make(chan struct{})
-	go func() {
-		r.late.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+// isFirst reports whether a job's first attempt is, or would be, this
+// provider's.
+func isFirst(route provider.Route, attempts []onejob.Attempt) bool {
+	return len(attempts) == 0 || attempts[0].Provider == route.Name
 }

@@ -23,7 +23,7 @@ type moment struct {
 const (
 	firstWait = 10 * time.Second
 	mostWait  = time.Hour
-	mostKept  = 10_000
+	mostKept  = 50_000
 )
 
 func (s *schedule) due(id onejob.AttemptID, now time.Time) bool {
@@ -35,15 +35,20 @@ func (s *schedule) due(id onejob.AttemptID, now time.Time) bool {
 func (s *schedule) again(id onejob.AttemptID, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.next == nil || len(s.next) >= mostKept {
-		s.next = map[onejob.AttemptID]moment{} // asking about all once more does no harm
+	if s.next == nil {
+		s.next = map[onejob.AttemptID]moment{}
+	}
+	if len(s.next) >= mostKept {
+		// Some, whichever: to ask about them once more does no harm, and all others
+		// keep their place.
+		n := mostKept / 10
+		for old := range s.next {
+			if delete(s.next, old); n == 0 {
+				break
+			}
+			n--
+		}
 	}
 	wait := min(max(firstWait, 2*s.next[id].wait), mostWait)
 	s.next[id] = moment{now.Add(wait), wait}
-}
-
-func (s *schedule) forget(id onejob.AttemptID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.next, id)
 }

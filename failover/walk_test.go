@@ -3,6 +3,7 @@ package failover_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/onejob-go/onejob"
 	"github.com/onejob-go/onejob/failover"
+	"github.com/onejob-go/onejob/provider"
 	"github.com/onejob-go/onejob/provider/chat/chattest"
 )
 
@@ -25,6 +27,7 @@ func TestAWalkGoesOnWhereItStood(t *testing.T) {
 		once := w.runner(func(c *config) { c.Tries = 1 })
 		for range 3 {
 			job, err := once.Run(w.Context(), intent("k"))
+			require.ErrorIs(w, err, failover.ErrTriesUsed)
 			require.ErrorIs(w, err, failover.ErrNoTargetLeft)
 			require.Equal(w, onejob.JobOpen, job.State)
 		}
@@ -34,6 +37,8 @@ func TestAWalkGoesOnWhereItStood(t *testing.T) {
 			_, err := r.Run(w.Context(), intent("k"))
 			require.ErrorIs(w, err, failover.ErrNoTargetLeft)
 		}
+		_, err := r.Run(w.Context(), intent("k"))
+		require.ErrorIs(w, err, failover.ErrTriesUsed)
 		require.Equal(w, []int{3, 3, 3}, w.calls(), "a run asks each once, all runs three times")
 		w.servers[1].Well()
 		job, err := w.runner(func(c *config) { c.Tries = 4 }).Run(w.Context(), intent("k"))
@@ -174,17 +179,26 @@ func TestABadConfigIsRefused(t *testing.T) {
 			"Config.Timeout":      func(c *config) { c.Timeout = 0 },
 			"Config.Total":        func(c *config) { c.Total = -1 },
 			"Config.Patience":     func(c *config) { c.Patience = c.Timeout },
-			"Config.Contract":     func(c *config) { c.Contract = nil },
-			"Config.Unproven":     func(c *config) { c.Contract, c.Unproven = nil, true },
-			"without a Contract":  func(c *config) { c.Patience, c.Unproven = 1, true },
+			"Timeout and Total":   func(c *config) { c.Patience, c.Total = 3*time.Second, 3*time.Second },
+			"a tenth of Timeout":  func(c *config) { c.Total = time.Second },
+			"Config.Racers":       func(c *config) { c.Racers = 3 },
+			"of two or more":      func(c *config) { c.Patience, c.Racers = 1, 1 },
+			"Config.By":           func(c *config) { c.By = strings.Repeat("x", 129) },
+			"1 to 63 bytes": func(c *config) {
+				c.Providers[1] = routed{c.Providers[1], provider.Route{Name: strings.Repeat("x", 64), Model: "m"}}
+			},
+			"a model of":         func(c *config) { c.Providers[1] = routed{c.Providers[1], provider.Route{Name: "x"}} },
+			"Config.Contract":    func(c *config) { c.Contract = nil },
+			"Config.Unproven":    func(c *config) { c.Contract, c.Unproven = nil, true },
+			"without a Contract": func(c *config) { c.Patience, c.Unproven = 1, true },
 		} {
-			c := w.config()
+			c := w.settings()
 			c.Providers = append(c.Providers[:0:0], c.Providers...)
 			spoil(&c)
 			_, err := failover.New(w.jobs, c)
 			require.ErrorContains(w, err, want)
 		}
-		_, err := failover.New(nil, w.config())
+		_, err := failover.New(nil, w.settings())
 		require.ErrorContains(w, err, "jobs")
 	})
 }

@@ -78,14 +78,14 @@ func (w *world) serve(n int) {
 	}
 }
 
-func (w *world) config() failover.Config {
+func (w *world) settings() failover.Config {
 	return failover.Config{Kind: "order", Providers: slices.Clone(w.targets), Contract: w.contract, Timeout: 20 * time.Second}
 }
 
 // runner is one with the settings changed; it is waited for when the test ends.
 func (w *world) runner(change ...func(c *failover.Config)) *failover.Runner {
 	w.Helper()
-	c := w.config()
+	c := w.settings()
 	for _, f := range change {
 		f(&c)
 	}
@@ -166,6 +166,6 @@ func (w *world) states(job onejob.JobID) []string {
 
 var word = onejob.Decision{By: "ada", Reason: "asked the provider"}
 
-func short(c *failover.Config) { c.Timeout = 150 * time.Millisecond }
+func short(c *failover.Config) { c.Timeout = 500 * time.Millisecond }
 
 type config = failover.Config

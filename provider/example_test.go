@@ -25,7 +25,11 @@ func ExampleReplays() {
 		fmt.Println(err)
 		return
 	}
-	p := provider.Replays(acme, 23*time.Hour)
+	p, err := provider.Replays(acme, 23*time.Hour)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 
 	ctx := context.Background()
 	request := provider.Request{

@@ -58,7 +58,8 @@ type Reply struct {
 	// Output is the result where the verdict is Done.
 	Output []byte
 	// Model is who answered, as the provider tells it. Another one than
-	// Route.Model means that the output is discarded; empty: it tells nothing.
+	// Route.Model means that the output is discarded; empty: it tells nothing. An
+	// adapter puts Route.Model here for other names of the same model.
 	Model string
 	// Ref is the provider's handle, up to 255 bytes. It is kept on the attempt
 	// also where the verdict is Unknown.

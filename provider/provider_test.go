@@ -26,9 +26,27 @@ func (asking) Resolve(context.Context, provider.Request) (provider.Reply, error)
 	return provider.Reply{Ref: "asking"}, nil
 }
 
+// sender says whether it sends keys.
+type sender struct {
+	wrapped
+	sends bool
+}
+
+func (s sender) SendsKey() bool { return s.sends }
+
+func sends(p provider.Provider) sender { return sender{wrapped{p}, true} }
+
+// replays is Replays of a p that sends keys.
+func replays(t *testing.T, p provider.Provider) provider.Provider {
+	t.Helper()
+	r, err := provider.Replays(p, time.Hour)
+	require.NoError(t, err)
+	return r
+}
+
 func TestAsFindsAnAbilityThroughWhatWraps(t *testing.T) {
 	t.Parallel()
-	c, err := chat.New(chat.Config{Name: "acme", URL: "http://127.0.0.1:1/", Model: "m"})
+	c, err := chat.New(chat.Config{Name: "acme", URL: "http://127.0.0.1:1/", Model: "m", KeyHeader: "Idempotency-Key"})
 	require.NoError(t, err)
 	for name, row := range map[string]struct {
 		p                 provider.Provider
@@ -37,13 +55,13 @@ func TestAsFindsAnAbilityThroughWhatWraps(t *testing.T) {
 		"itself":              {c, false, true},
 		"wrapped":             {wrapped{c}, false, true},
 		"wrapped twice":       {wrapped{wrapped{c}}, false, true},
-		"replays":             {provider.Replays(c, time.Hour), true, true},
-		"replays of wrapped":  {provider.Replays(wrapped{c}, time.Hour), true, true},
-		"wrapped replays":     {wrapped{provider.Replays(c, time.Hour)}, true, true},
-		"replays of replays":  {provider.Replays(provider.Replays(c, time.Hour), time.Hour), true, true},
+		"replays":             {replays(t, c), true, true},
+		"replays of wrapped":  {replays(t, wrapped{c}), true, true},
+		"wrapped replays":     {wrapped{replays(t, c)}, true, true},
+		"replays of replays":  {replays(t, replays(t, c)), true, true},
 		"closed":              {closed{c}, false, false},
 		"wrapped closed":      {wrapped{closed{c}}, false, false},
-		"replays of closed":   {provider.Replays(closed{c}, time.Hour), true, false},
+		"replays of closed":   {replays(t, sends(closed{c})), true, false},
 		"asking":              {asking{c}, true, false},
 		"wrapped asking":      {wrapped{asking{c}}, true, false},
 		"what can do nothing": {&scripted{}, false, false},
@@ -74,8 +92,8 @@ func TestTheOutermostAbilityCounts(t *testing.T) {
 	t.Parallel()
 	inner := &scripted{reply: provider.Reply{Verdict: provider.Done, Ref: "called"}}
 	for want, p := range map[string]provider.Provider{
-		"asking": wrapped{asking{provider.Replays(inner, time.Hour)}},
-		"called": wrapped{provider.Replays(asking{inner}, time.Hour)},
+		"asking": wrapped{asking{replays(t, inner)}},
+		"called": wrapped{replays(t, sends(asking{inner}))},
 	} {
 		resolver, ok := provider.As[provider.Resolver](p)
 		require.True(t, ok)
@@ -88,7 +106,7 @@ func TestTheOutermostAbilityCounts(t *testing.T) {
 func TestReplaysIsTheSameProvider(t *testing.T) {
 	t.Parallel()
 	inner := &scripted{reply: provider.Reply{Verdict: provider.NotStarted, Ref: "run-1"}}
-	p := provider.Replays(inner, 0)
+	p := replays(t, inner)
 	require.Equal(t, inner.Route(), p.Route())
 	reply, err := p.Call(t.Context(), provider.Request{})
 	require.NoError(t, err)

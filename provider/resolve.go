@@ -17,19 +17,38 @@ type Resolver interface {
 	Resolve(ctx context.Context, r Request) (Reply, error)
 }
 
+// KeySender is for a provider that can tell whether it sends Attempt.ProviderKey
+// with each call.
+type KeySender interface {
+	// SendsKey reports whether it does.
+	SendsKey() bool
+}
+
 // Replays is p with a Resolver that sends the call again, with the same key.
 // Use it for a provider that keeps answers by key and returns the first one to
-// whoever repeats it: what it answers then is what became of the call.
+// whoever repeats it: what it answers then is what became of the call. The error
+// is for a p that is no [KeySender], or sends no key (each repeat would be a
+// second execution), and for a window that is not positive.
 //
-// DECLARE IT ONLY WHERE THE PROVIDER PROMISES SO, and window shorter than it
-// promises to keep keys: past that a repeat is a second execution. Nothing is
-// sent more than window after the attempt began, measured between this
-// process's clock and the store's: leave room for what they may differ.
+// DECLARE IT ONLY WHERE THE PROVIDER PROMISES SO, also for a key whose first
+// call is still under way, and window shorter than it promises to keep keys: past
+// that a repeat is a second execution. Nothing is sent more than window after the
+// attempt began, measured between this process's clock and the store's: leave
+// room for what they may differ.
 //
 // What a repeat is refused with (429, no connection) says nothing of the first
 // call: only Done and Failed count.
-func Replays(p Provider, window time.Duration) Provider {
-	return replays{p, window}
+func Replays(p Provider, window time.Duration) (Provider, error) {
+	sender, ok := As[KeySender](p)
+	switch {
+	case !ok:
+		return nil, errors.New("provider: Replays needs a provider that says that it sends keys: see KeySender")
+	case !sender.SendsKey():
+		return nil, errors.New("provider: Replays needs a provider that sends keys: name the header that takes them")
+	case window <= 0:
+		return nil, errors.New("provider: window must be positive")
+	}
+	return replays{p, window}, nil
 }
 
 type replays struct {

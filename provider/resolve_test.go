@@ -32,9 +32,15 @@ func (p *scripted) Call(ctx context.Context, r provider.Request) (provider.Reply
 	return p.reply, p.err
 }
 
+func (p *scripted) SendsKey() bool { return true }
+
 // resolve asks a Replays of p about an attempt that began that long ago.
 func resolve(ctx context.Context, p provider.Provider, a onejob.Attempt, window time.Duration) (provider.Reply, error) {
-	r, ok := provider.As[provider.Resolver](provider.Replays(p, window))
+	p, err := provider.Replays(p, window)
+	if err != nil {
+		return provider.Reply{}, err
+	}
+	r, ok := provider.As[provider.Resolver](p)
 	if !ok {
 		return provider.Reply{}, errors.New("it does not resolve")
 	}
@@ -93,8 +99,7 @@ func TestNothingIsRepeatedOnceTheWindowIsOver(t *testing.T) {
 	}{
 		"long ago":         {began(2 * time.Hour), time.Hour},
 		"just now":         {began(time.Hour), time.Hour},
-		"no window":        {began(0), 0},
-		"negative window":  {began(0), -time.Hour},
+		"a short window":   {began(time.Millisecond), 1},
 		"no time of start": {onejob.Attempt{ProviderKey: "key-1"}, time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,6 +109,41 @@ func TestNothingIsRepeatedOnceTheWindowIsOver(t *testing.T) {
 			require.ErrorContains(t, err, "the time is over")
 			require.Equal(t, provider.Reply{}, reply)
 			require.Empty(t, p.requests)
+		})
+	}
+}
+
+// Without a key on the wire each repeat would be a second execution.
+func TestReplaysIsForWhoSendsKeys(t *testing.T) {
+	t.Parallel()
+	const none, off, window = "says that it sends keys", "name the header", "window must be positive"
+	p := &scripted{reply: provider.Reply{Verdict: provider.Done}}
+	for name, row := range map[string]struct {
+		p      provider.Provider
+		window time.Duration
+		want   string
+	}{
+		"it does":              {p, 1, ""},
+		"what it wraps does":   {wrapped{wrapped{p}}, time.Hour, ""},
+		"nobody says so":       {closed{p}, time.Hour, none},
+		"nobody inside either": {wrapped{closed{p}}, time.Hour, none},
+		"nothing":              {nil, time.Hour, none},
+		"wraps nothing":        {wrapped{}, time.Hour, none},
+		"it does not":          {sender{wrapped{closed{p}}, false}, time.Hour, off},
+		"the outermost counts": {wrapped{sender{wrapped{p}, false}}, time.Hour, off},
+		"no window":            {p, 0, window},
+		"negative window":      {p, -time.Hour, window},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, err := provider.Replays(row.p, row.window)
+			if row.want == "" {
+				require.NoError(t, err)
+				require.Equal(t, row.p.Route(), r.Route())
+				return
+			}
+			require.ErrorContains(t, err, row.want)
+			require.Nil(t, r)
 		})
 	}
 }
@@ -147,7 +187,7 @@ func TestARepeatTellsWhatBecameOfTheCall(t *testing.T) {
 	require.NoError(t, err)
 	request := provider.Request{Attempt: began(0)}
 	request.Job.Params = []byte(`{"items":[{"name":"pen","cents":120,"count":3}]}`)
-	replays, ok := provider.As[provider.Resolver](provider.Replays(p, time.Hour))
+	resolver, ok := provider.As[provider.Resolver](replays(t, p))
 	require.True(t, ok)
 
 	s.Die()
@@ -155,11 +195,11 @@ func TestARepeatTellsWhatBecameOfTheCall(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, provider.Unknown, reply.Verdict)
 	s.Refuse(429)
-	reply, err = replays.Resolve(t.Context(), request)
+	reply, err = resolver.Resolve(t.Context(), request)
 	require.Error(t, err)
 	require.Equal(t, provider.Unknown, reply.Verdict)
 	s.Well()
-	reply, err = replays.Resolve(t.Context(), request)
+	reply, err = resolver.Resolve(t.Context(), request)
 	require.NoError(t, err)
 	require.Equal(t, provider.Done, reply.Verdict)
 	require.Contains(t, string(reply.Output), `"total":360`)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/onejob-go/onejob/provider"
 	"github.com/onejob-go/onejob/provider/wire"
@@ -18,8 +19,8 @@ var (
 )
 
 // Call implements [provider.Provider]. A refusal by the server with one of the
-// statuses that come before any work is NotStarted; what cannot be sent at all
-// is too.
+// statuses that come before any work is NotStarted (see Config.BeforeWork about
+// 400); what cannot be sent at all is too.
 //
 // In qualifying a server that refuses the parameter temperature is asked once
 // more without it: nothing else makes two requests of one call.
@@ -49,8 +50,16 @@ func (p *Provider) once(ctx context.Context, r provider.Request, steady bool) (p
 		var status *wire.StatusError
 		if verdict == provider.NotStarted && errors.As(err, &status) {
 			param = refusedParam(answer.Body)
+			if status.Status == http.StatusBadRequest && param == "" && !slices.Contains(p.c.BeforeWork, http.StatusBadRequest) {
+				reply.Verdict = provider.Unknown
+			}
 		}
 		return reply, param, err
+	}
+	if answer.Status != http.StatusOK {
+		// Such as 202: it is being worked on, under the handle that the body has.
+		reply, _ = p.read(answer.Body, reply)
+		return provider.Reply{Ref: reply.Ref}, "", errCompletion
 	}
 	reply, err = p.read(answer.Body, reply)
 	return reply, "", err

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/onejob-go/onejob/provider"
 	"github.com/onejob-go/onejob/provider/chat"
+	"github.com/onejob-go/onejob/provider/wire"
 )
 
 func TestWhatIsSentIsWhatWasSet(t *testing.T) {
@@ -186,4 +188,73 @@ func TestTheStatusesBeforeAnyWorkAreNotStarted(t *testing.T) {
 			s.one()
 		}
 	}
+}
+
+// Some servers send 400 for what they have generated: only one that names a
+// parameter has looked at the request alone.
+func TestABadRequestThatNamesNoParameterIsADoubtUnlessTheHostSaysOtherwise(t *testing.T) {
+	t.Parallel()
+	const notStarted, unknown = provider.NotStarted, provider.Unknown
+	for name, row := range map[string]struct {
+		body string
+		want provider.Verdict
+	}{
+		"a parameter":          {`{"error":{"message":"canary","param":"messages"}}`, notStarted},
+		"no body":              {``, unknown},
+		"no JSON":              {`<html>canary</html>`, unknown},
+		"a beginning":          {`{"error":{"message":"canary","param":"messages"}`, unknown},
+		"a list":               {`["canary"]`, unknown},
+		"nothing in it":        {`{}`, unknown},
+		"no error":             {`{"param":"messages"}`, unknown},
+		"null error":           {`{"error":null}`, unknown},
+		"an error of text":     {`{"error":"canary"}`, unknown},
+		"no parameter":         {`{"error":{"message":"canary","code":"json_validate_failed"}}`, unknown},
+		"null parameter":       {`{"error":{"message":"canary","param":null}}`, unknown},
+		"empty parameter":      {`{"error":{"message":"canary","param":""}}`, unknown},
+		"parameter of no text": {`{"error":{"message":"canary","param":7}}`, unknown},
+		"a completion":         {hello, unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, declared := range []struct {
+				list []int
+				want provider.Verdict
+			}{
+				{nil, row.want}, {[]int{503}, row.want}, {[]int{400}, notStarted}, {[]int{503, 400}, notStarted},
+			} {
+				s := serve(t, says(http.StatusBadRequest, row.body))
+				p := s.provider(func(c *chat.Config) { c.BeforeWork = declared.list })
+				reply, err := p.Call(t.Context(), request("{}"))
+				require.Equal(t, provider.Reply{Verdict: declared.want}, reply, "%v", declared.list)
+				var status *wire.StatusError
+				require.ErrorAs(t, err, &status)
+				require.Equal(t, http.StatusBadRequest, status.Status)
+				require.NotContains(t, err.Error(), canary)
+				s.one()
+			}
+		})
+	}
+}
+
+// A repeat without the key would be a second execution.
+func TestOnlyACallWithAKeyCanBeRepeated(t *testing.T) {
+	t.Parallel()
+	s := serve(t, says(http.StatusOK, hello))
+	p := s.provider()
+	require.False(t, p.SendsKey())
+	_, err := provider.Replays(p, time.Hour)
+	require.ErrorContains(t, err, "name the header")
+
+	p = s.provider(func(c *chat.Config) { c.KeyHeader = "X-Key" })
+	require.True(t, p.SendsKey())
+	replays, err := provider.Replays(p, time.Hour)
+	require.NoError(t, err)
+	resolver, ok := provider.As[provider.Resolver](replays)
+	require.True(t, ok)
+	r := request("{}")
+	r.Attempt.StartedAt = time.Now()
+	reply, err := resolver.Resolve(t.Context(), r)
+	require.NoError(t, err)
+	require.Equal(t, provider.Done, reply.Verdict)
+	require.Equal(t, r.Attempt.ProviderKey, s.one().header.Get("X-Key"))
 }

@@ -70,7 +70,9 @@ type Config struct {
 	// {"refusal": "…"}.
 	RefusalFails bool
 	// BeforeWork are the statuses that the server sends only before it does any
-	// work, beside those of package wire and 400, 402, 405 and 415.
+	// work, beside those of package wire and 402, 405 and 415. A 400 is one by
+	// itself only if it names the parameter that is wrong: some servers send 400
+	// for what they have generated and then found to break the schema.
 	BeforeWork []int
 
 	// Tokenizer is the model's, for the check of the prompt; Window is how many
@@ -135,6 +137,7 @@ func New(c Config) (*Provider, error) {
 // also where the host goes on with its values.
 func (c *Config) own() error {
 	c.Aliases, c.ResponseFormat, c.FreshHeader = slices.Clone(c.Aliases), slices.Clone(c.ResponseFormat), c.FreshHeader.Clone()
+	c.BeforeWork = slices.Clone(c.BeforeWork)
 	if c.Temperature != nil {
 		t := *c.Temperature
 		c.Temperature = &t
@@ -165,6 +168,9 @@ func (c *Config) revision() (string, error) {
 // settings.
 func (p *Provider) Route() provider.Route { return p.route }
 
+// SendsKey implements [provider.KeySender]: it does where Config.KeyHeader is set.
+func (p *Provider) SendsKey() bool { return p.c.KeyHeader != "" }
+
 // Tokenizer implements [provider.Tokenizing].
 func (p *Provider) Tokenizer() (provider.Tokenizer, int) { return p.c.Tokenizer, p.c.Window }
 
@@ -187,5 +193,6 @@ func (p *Provider) Render(params []byte) (provider.Prompt, error) {
 var (
 	_ provider.Provider   = (*Provider)(nil)
 	_ provider.Renderer   = (*Provider)(nil)
+	_ provider.KeySender  = (*Provider)(nil)
 	_ provider.Tokenizing = (*Provider)(nil)
 )

@@ -25,8 +25,7 @@ type completion struct {
 }
 
 var (
-	errCompletion = errors.New("the answer is no chat completion")
-	errChoices    = errors.New("the answer does not have one choice")
+	errCompletion = errors.New("the answer is no chat completion that has ended")
 	errContent    = errors.New("the answer has no content")
 	errRefused    = errors.New("the model refused")
 	errNameless   = errors.New("the answer does not say which model gave it")
@@ -40,8 +39,8 @@ func (p *Provider) Read(body []byte) (provider.Reply, error) {
 
 // read takes the answer apart. What is no completion at all says nothing: it may
 // come from something between us and the server, and gateways send 200 with an
-// error for what timed out behind them. A completion without an output has
-// failed, and will never have one.
+// error for what timed out behind them. A completion that has ended without
+// an output has failed, and will never have one.
 func (p *Provider) read(body []byte, reply provider.Reply) (provider.Reply, error) {
 	var c completion
 	if err := json.Unmarshal(body, &c); err != nil {
@@ -53,13 +52,12 @@ func (p *Provider) read(body []byte, reply provider.Reply) (provider.Reply, erro
 		reply.Ref = id // a cache that answers under a new request ID repeats this one
 	}
 	failed := provider.Reply{Verdict: provider.Failed, Ref: reply.Ref, Model: c.Model}
-	switch {
-	case c.Model == "" && len(c.Choices) == 0:
+	if len(c.Choices) != 1 || c.Choices[0].FinishReason == "" {
+		// It is being worked on, or it is something else.
 		return provider.Reply{Verdict: provider.Unknown, Ref: reply.Ref}, errCompletion
-	case c.Model == "":
+	}
+	if c.Model == "" {
 		return failed, errNameless
-	case len(c.Choices) != 1:
-		return failed, errChoices
 	}
 	reply.Model = c.Model
 	if slices.Contains(p.c.Aliases, c.Model) {

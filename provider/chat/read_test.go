@@ -93,16 +93,12 @@ func TestARefusalIsTheAnswerUnlessTheHostSaysOtherwise(t *testing.T) {
 }
 
 // The server has done its work, and there will be no other answer.
-func TestWhatIsNoAnswerHasFailed(t *testing.T) {
+func TestAnAnswerWithoutAnOutputHasFailed(t *testing.T) {
 	t.Parallel()
 	choice := `{"message":{"content":"canary"},"finish_reason":"stop"}`
 	for name, row := range map[string]struct{ body, model string }{
 		"no model":     {`{"id":"run-1","choices":[` + choice + `]}`, ""},
 		"empty model":  {`{"id":"run-1","model":"","choices":[` + choice + `]}`, ""},
-		"no choices":   {`{"id":"run-1","model":"large-2"}`, "large-2"},
-		"null choices": {`{"id":"run-1","model":"large-2","choices":null}`, "large-2"},
-		"zero choices": {`{"id":"run-1","model":"large-2","choices":[]}`, "large-2"},
-		"two choices":  {`{"id":"run-1","model":"large-2","choices":[` + choice + `,` + choice + `]}`, "large-2"},
 		"null content": {completion("large-2", `{"content":null}`, "stop"), "large-2"},
 		"no content":   {completion("large-2", `{"tool_calls":[{"canary":1}]}`, "tool_calls"), "large-2"},
 		"no message":   {`{"id":"run-1","model":"large-2","choices":[{"finish_reason":"stop"}]}`, "large-2"},
@@ -114,6 +110,60 @@ func TestWhatIsNoAnswerHasFailed(t *testing.T) {
 			require.Error(t, err)
 			require.Equal(t, provider.Reply{Verdict: provider.Failed, Model: row.model, Ref: "run-1"}, reply)
 		})
+	}
+}
+
+// The server may still work on it, or somebody else has answered.
+func TestWhatHasNotEndedIsADoubt(t *testing.T) {
+	t.Parallel()
+	const choice = `{"message":{"content":"canary"},"finish_reason":"stop"}`
+	of := func(choices string) string { return `{"id":"run-1","model":"large-2","choices":` + choices + `}` }
+	for name, row := range map[string]struct{ body, ref string }{
+		"in progress":               {`{"id":"run-1","model":"large-2","status":"in_progress","choices":[]}`, "run-1"},
+		"no choices":                {`{"id":"run-1","model":"large-2"}`, "run-1"},
+		"null choices":              {of(`null`), "run-1"},
+		"zero choices":              {of(`[]`), "run-1"},
+		"two choices":               {of(`[` + choice + `,` + choice + `]`), "run-1"},
+		"null choice":               {of(`[null]`), "run-1"},
+		"empty reason":              {completion("large-2", `{"content":"canary"}`, ""), "run-1"},
+		"null reason":               {of(`[{"message":{"content":"canary"},"finish_reason":null}]`), "run-1"},
+		"no reason":                 {of(`[{"message":{"content":"canary"}}]`), "run-1"},
+		"no reason, null content":   {of(`[{"message":{"content":null}}]`), "run-1"},
+		"no reason, refusal":        {of(`[{"message":{"content":null,"refusal":"canary"}}]`), "run-1"},
+		"no reason, no model":       {`{"id":"run-1","choices":[{"message":{"content":"canary"}}]}`, "run-1"},
+		"no choices, no model":      {`{"id":"run-1"}`, "run-1"},
+		"no choices, no handle":     {`{"model":"large-2","choices":[]}`, ""},
+		"nothing in it":             {`{}`, ""},
+		"null":                      {`null`, ""},
+		"an error behind a gateway": {`{"error":{"message":"canary"}}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, fails := range []bool{false, true} {
+				reply, err := readBoth(t, row.body, func(c *chat.Config) { c.RefusalFails = fails })
+				require.EqualError(t, err, notEnded)
+				require.Equal(t, provider.Reply{Verdict: provider.Unknown, Ref: row.ref}, reply)
+			}
+		})
+	}
+}
+
+const notEnded = "the answer is no chat completion that has ended"
+
+// Another 2xx says that something was accepted or made, not that this is all.
+func TestAnAnswerComesWith200Alone(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{201, 202, 203, 204, 205, 206, 207, 299} {
+		for body, ref := range map[string]string{hello: "run-1", "": "", `{"id":"run-1","status":"queued"}`: "run-1"} {
+			if status == http.StatusNoContent || status == http.StatusResetContent {
+				body, ref = "", "" // net/http sends none
+			}
+			s := serve(t, says(status, body))
+			reply, err := s.provider().Call(t.Context(), request("{}"))
+			require.EqualError(t, err, notEnded, "%d", status)
+			require.Equal(t, provider.Reply{Verdict: provider.Unknown, Ref: ref}, reply, "%d", status)
+			s.one()
+		}
 	}
 }
 

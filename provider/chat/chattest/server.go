@@ -186,7 +186,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		arrived(arrival)
 	}
 	if t.status != 0 {
-		refuse(w, t.status, "")
+		refuse(w, t.status, "model")
 		return
 	}
 	answer, err := s.execute(&arrival, key, c, body)

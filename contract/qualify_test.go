@@ -190,8 +190,7 @@ func TestQualifyingAsksForFreshAnswers(t *testing.T) {
 	t.Parallel()
 	_, p := serve(t, "")
 	seen := map[string]bool{}
-	var route fake
-	route = fake{p, new(atomic.Int32), func(ctx context.Context, r provider.Request) (provider.Reply, error) { return p.Call(ctx, r) }}
+	route := fake{p, new(atomic.Int32), func(ctx context.Context, r provider.Request) (provider.Reply, error) { return p.Call(ctx, r) }}
 	r, err := orderSum(t).Qualify(t.Context(), spying{route, func(r provider.Request) {
 		require.True(t, r.Fresh)
 		require.NotEmpty(t, r.Attempt.ProviderKey)

@@ -141,8 +141,7 @@ func (r *Runner) ask(ctx context.Context, timeout time.Duration, id onejob.Attem
 		_, err := r.jobs.MarkUnknown(ctx, a, f.err) // the first cause stands
 		return false, unlessEnded(err)
 	}
-	job, err = r.write(ctx, a, f)
-	if err = unlessEnded(err); err != nil {
+	if _, err := r.write(ctx, a, f); unlessEnded(err) != nil {
 		return false, err
 	}
 	_, a, err = r.jobs.GetAttempt(ctx, id)

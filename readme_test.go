@@ -77,3 +77,19 @@ func main() {
 	out, err := exec.Command("go", append(args, dbtest.PostgresDSN(t))...).CombinedOutput()
 	require.NoError(t, err, string(out))
 }
+
+// The program on the page about failover builds as it stands.
+func TestTheFailoverPageBuilds(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("docs/failover.md")
+	require.NoError(t, err)
+	_, rest, ok := strings.Cut(string(page), "```go\npackage main\n")
+	require.True(t, ok)
+	code, _, ok := strings.Cut(rest, "```")
+	require.True(t, ok)
+	dir := t.TempDir()
+	source := filepath.Join(dir, "main.go")
+	require.NoError(t, os.WriteFile(source, []byte("package main\n"+code), 0o600))
+	out, err := exec.Command("go", "vet", source).CombinedOutput()
+	require.NoError(t, err, string(out))
+}

@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // match is a duel of several sides, and what its ratios should be.
 type match struct {
@@ -61,7 +64,7 @@ func matches() []match {
 		// 11 rounds that count and one for warming up: 10,000 storms.
 		match{"64 Creates of one new key", 1, []string{"pg storm", "pg storm by hand"},
 			[]goal{{a: "pg storm", b: "pg storm by hand", least: 1 / 1.1}}, 834, 0})
-	return append(list, append(peerMatches(), liteMatches()...)...)
+	return slices.Concat(list, peerMatches(), liteMatches(), httpMatches())
 }
 
 func peerMatches() []match {

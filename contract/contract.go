@@ -33,7 +33,8 @@ type Spec struct {
 	// to other documents are refused.
 	Schema json.RawMessage
 	// Keys are the top-level keys that an output has: these, all of them, each
-	// once.
+	// once. None is optional, so that two providers cannot differ in what they
+	// leave out; let a key's value be null instead.
 	Keys []string
 	// Markers are texts that the prompt must hold.
 	Markers []Marker
@@ -127,8 +128,8 @@ func (s *Spec) check() error {
 		return errors.New("contract: Spec.TTL must be positive")
 	}
 	for i, m := range s.Markers {
-		if m.Role == "" || m.Text == "" {
-			return fmt.Errorf("contract: Spec.Markers[%d] needs a role and a text", i)
+		if !slices.Contains(roles, m.Role) || m.Text == "" {
+			return fmt.Errorf("contract: Spec.Markers[%d] needs a text and a role, one of %v", i, roles)
 		}
 	}
 	names := map[string]bool{}
@@ -144,13 +145,16 @@ func (s *Spec) check() error {
 	return nil
 }
 
+// roles are those of the chat format.
+var roles = []string{"system", "developer", "user", "assistant", "tool"}
+
 const maxRuns = 100_000
 
 // tellsApart tries the contract on its own good answers.
 func (c *Contract) tellsApart() error {
 	for _, one := range c.spec.Cases {
 		if err := c.judge(one, one.Params, one.Good); err != nil {
-			return fmt.Errorf("contract: case %q: its own Good does not pass: %w", one.Name, err)
+			return fmt.Errorf("contract: case %q: its own Good does not pass: %w: %s", one.Name, err, detail(err)) // it is the host's own text
 		}
 		constant := !slices.ContainsFunc(c.spec.Cases, func(other Case) bool {
 			return c.judge(other, other.Params, one.Good) != nil

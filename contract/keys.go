@@ -118,7 +118,8 @@ func (c *Contract) topLevel(value any) *Violation {
 	case extra:
 		return &Violation{Reason: ReasonExtraKey}
 	case missing:
-		return &Violation{Reason: ReasonMissingKey}
+		i := slices.IndexFunc(want, func(k string) bool { _, ok := object[k]; return !ok })
+		return &Violation{Reason: ReasonMissingKey, Where: want[i]} // a name of the contract's, not of the output
 	}
 	return nil
 }

@@ -112,6 +112,7 @@ func TestAWrongPromptCallsNobody(t *testing.T) {
 	for want, spoil := range map[contract.Reason]func(c *chat.Config){
 		contract.ReasonMarker: func(c *chat.Config) { c.System = "Add up the items." },
 		contract.ReasonRender: func(c *chat.Config) {
+			c.Revision = "1"
 			c.Messages = func([]byte) ([]provider.Message, error) { return nil, errors.New("no template") }
 		},
 		contract.ReasonTokenizer:    func(c *chat.Config) { c.Tokenizer = lossy{} },
@@ -143,6 +144,7 @@ func TestAMarkerMustBeInItsRole(t *testing.T) {
 	s, _ := serve(t, "")
 	config := s.Config("acme")
 	config.System = "Add up."
+	config.Revision = "1"
 	config.Messages = func(params []byte) ([]provider.Message, error) {
 		return []provider.Message{{Role: "user", Content: "cents"}, {Role: "user", Content: string(params)}}, nil
 	}

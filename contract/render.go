@@ -30,7 +30,7 @@ const (
 	tokensPerPrompt  = 3
 )
 
-var errUnseen = errors.New("the contract has markers, and the provider cannot show its prompts")
+var errUnseen = errors.New("the contract has markers, and the provider cannot show its prompts: it is no Renderer, or a wrapper without Unwrap")
 
 // prompts looks at what would be sent, before anything is.
 func (c *Contract) prompts(p provider.Provider) (found Prompt, failures []Failure) {

@@ -13,7 +13,7 @@ import (
 )
 
 // schemaAddress is what the schema is called inside the compiler.
-const schemaAddress = "contract.json"
+const schemaAddress = "https://contract.invalid/schema"
 
 const draft = "https://json-schema.org/draft/2020-12/schema"
 

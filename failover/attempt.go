@@ -76,6 +76,7 @@ func (w *walk) attempt(ctx context.Context, t turn) (job onejob.Job, goOn bool, 
 				w.stale[o.stale], w.used[o.name] = true, false
 				return o.job, true, nil
 			case errors.Is(o.err, onejob.ErrFailed):
+				w.r.logFailed(o)
 				return o.job, true, nil
 			default:
 				return o.job, false, stopped(o.job, o.name, o.err)

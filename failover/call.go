@@ -115,6 +115,16 @@ func (r *Runner) write(ctx context.Context, a onejob.Attempt, f finding) (onejob
 	return r.jobs.Complete(ctx, a, f.output)
 }
 
+// logFailed tells why the walk goes on: a key that has expired or an address that
+// is wrong would else show in nothing but the fallback's bill.
+func (r *Runner) logFailed(o outcome) {
+	var e *onejob.Error
+	if errors.As(o.err, &e) && e.Attempt != nil {
+		r.log.Warn("onejob: a provider did not do a job, the next one is asked", "job", string(o.job.ID), "attempt", string(e.Attempt.ID),
+			"provider", o.name, "why", e.Attempt.Cause)
+	}
+}
+
 // logDiscarded tells of an answer that was paid for and thrown away.
 func (r *Runner) logDiscarded(a onejob.Attempt, f finding) {
 	if f.discarded {

@@ -12,7 +12,7 @@ import (
 var (
 	// ErrNoTargetLeft: this run has asked each provider that it may ask, and none
 	// of them is in doubt. The job stays open: run it again later.
-	ErrNoTargetLeft = errors.New("no target is left in this run, and none is in doubt: run the job again later, or cancel it")
+	ErrNoTargetLeft = errors.New("no target is left in this run, and none is in doubt: see the attempts' causes (Jobs.Attempts), and run the job again later or cancel it")
 	// ErrTriesUsed is ErrNoTargetLeft where no later run may ask anybody either:
 	// all have used up Config.Tries.
 	ErrTriesUsed = fmt.Errorf("%w; all tries are used up: raise Config.Tries or add a provider first", ErrNoTargetLeft)
@@ -49,7 +49,14 @@ func (e *Error) Error() string {
 	if e.Provider != "" {
 		text += e.Provider + ": "
 	}
-	return text + e.Err.Error()
+	text += e.Err.Error()
+	switch {
+	case errors.Is(e.Err, onejob.ErrInDoubt):
+		text += "; Run and Reconcile ask a provider that can be asked"
+	case errors.Is(e.Err, onejob.ErrNotQualified):
+		text += "; Qualify and Save the report"
+	}
+	return text
 }
 
 // Unwrap returns Err.

@@ -25,8 +25,9 @@ type ReconcileOptions struct {
 
 // Pass is what one look at the doubts has come to.
 type Pass struct {
-	// Asked is how many questions were put, Ended how many attempts are in doubt
-	// no more, Open how many still are.
+	// Asked is how many questions were put. Of the attempts asked about, Ended is
+	// how many are in doubt no more, Open how many still are. What cannot be asked
+	// about is not counted: for all doubts there are see Operator.Stats.
 	Asked, Ended, Open int
 	// Later is how many were passed over, for they were asked about not long ago
 	// or the limit was reached.
@@ -42,7 +43,7 @@ type Pass struct {
 // another provider: that is for a [Runner.Run] of the job.
 //
 // An attempt about which nothing was found out is asked about less and less
-// often, up to once an hour, so that the oldest do not keep the others waiting.
+// often, after ten seconds at first and up to once an hour, so that the oldest do not keep the others waiting.
 // The error is ctx's, the store's, or what was refused in completing, such as by
 // OnComplete. A panic of a provider or of OnComplete is such an error: the pass
 // goes on.

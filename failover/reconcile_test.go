@@ -14,6 +14,7 @@ import (
 	"github.com/onejob-go/onejob"
 	"github.com/onejob-go/onejob/failover"
 	"github.com/onejob-go/onejob/provider"
+	"github.com/onejob-go/onejob/provider/chat"
 )
 
 // doubts leaves so many jobs unknown.
@@ -340,4 +341,30 @@ func (p deafResolver) Resolve(context.Context, provider.Request) (provider.Reply
 	p.asked.Add(1)
 	<-p.release
 	return provider.Reply{}, nil
+}
+
+// A look-up by a key that was never sent finds nothing, whatever was done.
+func TestNoTraceOfACallWithoutAKeyProvesNothing(t *testing.T) {
+	t.Parallel()
+	onBoth(t, 2, func(w *world) {
+		w.qualify(1)
+		w.servers[0].Die()
+		plain := w.servers[0].Config("first")
+		plain.KeyHeader = ""
+		p, err := chat.New(plain)
+		require.NoError(w, err)
+		w.targets[0] = tellsNothing{p}
+		r := w.runner(func(c *failover.Config) { c.Now = func() time.Time { return time.Now().Add(time.Hour) } })
+		ids := w.doubts(r, 1)
+		pass, err := r.Reconcile(w.Context(), failover.ReconcileOptions{})
+		require.NoError(w, err)
+		require.Equal(w, failover.Pass{Asked: 1, Open: 1}, pass)
+		require.Equal(w, []string{"first unknown"}, w.states(ids[0]))
+	})
+}
+
+type tellsNothing struct{ *chat.Provider }
+
+func (tellsNothing) Resolve(context.Context, provider.Request) (provider.Reply, error) {
+	return provider.Reply{Verdict: provider.NotStarted}, nil
 }

@@ -11,6 +11,7 @@ import (
 
 var (
 	errGrace   = errors.New("the provider has no trace of the call, which may still be on its way")
+	errBlind   = errors.New("the provider has no trace of the call, which was sent without a key and left no handle to look for")
 	errUnder   = errors.New("this process is still calling the provider")
 	errNobody  = errors.New("the attempt's provider is none of this runner's")
 	errCannot  = errors.New("the provider cannot be asked what became of a call")
@@ -50,7 +51,10 @@ func (r *Runner) find(ctx context.Context, job onejob.Job, a onejob.Attempt) fin
 	}, func(provider.Reply, error) {})
 	r.keepRef(ctx, a, reply.Ref)
 	if reply.Verdict == provider.NotStarted {
+		sender, tells := provider.As[provider.KeySender](p)
 		switch {
+		case tells && !sender.SendsKey() && reply.Ref == "" && a.ExternalRef == "":
+			return finding{err: errBlind}
 		case r.calls.under(a.ID):
 			return finding{err: errUnder}
 		case r.c.Now().Before(a.Deadline.Add(r.c.Grace)):

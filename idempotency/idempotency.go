@@ -4,7 +4,7 @@
 //
 // READ THIS FIRST. In [Layer.Wrap] a handler that answers 5xx or panics leaves
 // the outcome unknown, and its key blocked until somebody decides, because it may
-// have acted. A handler that knows better says so in one line, before it answers:
+// have acted. A handler that knows better says so in one line, before it returns:
 //
 //	idempotency.NothingHappened(r.Context())
 //
@@ -71,8 +71,8 @@ type Options struct {
 	// Timeout is the handler's time in Wrap mode; its context ends with it, and
 	// not with the client. Default: 30 seconds.
 	Timeout time.Duration
-	// NoEffect are the statuses that the handler sends only where nothing has
-	// happened. Default: 429.
+	// NoEffect are the statuses, of 400 and above, that the handler sends only where
+	// nothing has happened. Default: 429; what is set replaces it.
 	NoEffect []int
 	// MaxResponse is how large a body may be to be replayed. Default: 256 KiB. It
 	// must be well below onejob.Options.MaxResult.
@@ -94,7 +94,7 @@ type Layer struct {
 }
 
 // problemBase is where the problem types are documented.
-const problemBase = "https://pkg.go.dev/github.com/onejob-go/onejob/idempotency#problem-"
+const problemBase = "https://github.com/onejob-go/onejob/blob/main/docs/http.md#problem-"
 
 // New checks the settings. Its error names the field.
 func New(jobs *onejob.Jobs, o Options) (*Layer, error) {
@@ -109,6 +109,9 @@ func New(jobs *onejob.Jobs, o Options) (*Layer, error) {
 		return nil, errors.New("idempotency: Options.MaxBody, MaxResponse, Timeout and RetryAfter must not be negative")
 	case o.Conflict != 0 && o.Conflict != http.StatusConflict && o.Conflict != http.StatusUnprocessableEntity:
 		return nil, errors.New("idempotency: Options.Conflict must be 409 or 422")
+	}
+	if slices.ContainsFunc(o.NoEffect, func(status int) bool { return status < 400 || status > 599 }) {
+		return nil, errors.New("idempotency: Options.NoEffect must hold statuses of 400 and above")
 	}
 	if o.Problems != "" {
 		if u, err := url.Parse(o.Problems); err != nil || !u.IsAbs() {

@@ -31,7 +31,7 @@ var (
 	pExpired      = problem{"response-expired", http.StatusGone, "The response is no longer kept", "The request was processed, long ago. It is not processed again."}
 	pStub         = problem{"response-not-replayable", http.StatusGone, "The response cannot be shown again", "The request was processed. It is not processed again."}
 	pCanceled     = problem{"job-canceled", http.StatusConflict, "The request was withdrawn", "It is not processed."}
-	pAttempts     = problem{"too-many-attempts", http.StatusConflict, "The request was tried too often", "It is not tried again by itself."}
+	pAttempts     = problem{"too-many-attempts", http.StatusConflict, "The request was tried too often", "It was tried as often as this service allows, and is not tried again with this key."}
 	pNotQualified = problem{"not-qualified", http.StatusConflict, "Nobody may do this now", "Ask again later with the same key."}
 	pStore        = problem{"store-unavailable", http.StatusServiceUnavailable, "The request could not be taken", "Send it again with the same key."}
 	pNotFound     = problem{"not-found", http.StatusNotFound, "There is no such job", ""}

@@ -17,8 +17,8 @@ import (
 // is stored and then sent. Whoever repeats the request gets the stored response,
 // or is told that it is still under way, or that its outcome is not known.
 //
-// A response of 5xx and a panic leave the outcome unknown, and the key blocked,
-// unless the handler says [NothingHappened]. A response of 4xx is stored like
+// A response of 5xx leaves the outcome unknown, and the key blocked, unless the
+// handler says [NothingHappened]; a panic does in any case. A response of 4xx is stored like
 // any other, but for Options.NoEffect. What the handler streams, hijacks or
 // makes larger than Options.MaxResponse goes to the first caller as it is; a
 // repeated request is told 410 then.

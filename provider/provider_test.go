@@ -46,7 +46,7 @@ func replays(t *testing.T, p provider.Provider) provider.Provider {
 
 func TestAsFindsAnAbilityThroughWhatWraps(t *testing.T) {
 	t.Parallel()
-	c, err := chat.New(chat.Config{Name: "acme", URL: "http://127.0.0.1:1/", Model: "m", KeyHeader: "Idempotency-Key"})
+	c, err := chat.New(chat.Config{Name: "acme", URL: "http://127.0.0.1:1/v1", Model: "m", KeyHeader: "Idempotency-Key"})
 	require.NoError(t, err)
 	for name, row := range map[string]struct {
 		p                 provider.Provider

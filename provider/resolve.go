@@ -11,9 +11,10 @@ import (
 // (Attempt.ProviderKey).
 type Resolver interface {
 	// Resolve looks and never executes. Unknown is an answer, with or without an
-	// error. NotStarted means that the provider has no trace of the call, which
-	// proves something only once the request cannot arrive any more: see
-	// failover.Config.Grace.
+	// error: also where the attempt has no handle and no key was sent, for then
+	// there is nothing to look for. NotStarted means that the provider has no trace
+	// of the call, which proves something only once the request cannot arrive any
+	// more: see failover.Config.Grace.
 	Resolve(ctx context.Context, r Request) (Reply, error)
 }
 

@@ -71,7 +71,7 @@ func (s *story) qualify() error {
 		return err
 	}
 	fmt.Fprint(s.w, report)
-	s.tl.Promise(report.Passed() != s.lies, "the honest pass and liars do not")
+	s.tl.Promise(report.Passed() != s.lies, "an honest provider qualifies, and one that lies does not")
 	return nil
 }
 

@@ -97,7 +97,7 @@ func (g *guide) click(key, body string) *http.Response {
 func short(resp *http.Response, text []byte) string {
 	var problem struct{ Type string }
 	if resp.Header.Get("Content-Type") == "application/problem+json" && json.Unmarshal(text, &problem) == nil {
-		_, kind, _ := strings.Cut(problem.Type, "#")
+		_, kind, _ := strings.Cut(problem.Type, "#problem-")
 		return kind
 	}
 	return strings.TrimSpace(string(text))

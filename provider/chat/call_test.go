@@ -65,7 +65,7 @@ func TestTheSystemPromptComesFirst(t *testing.T) {
 	s := serve(t, says(http.StatusOK, hello))
 	p := s.provider(func(c *chat.Config) {
 		c.System = "Be brief."
-		c.Messages = func(params []byte) ([]provider.Message, error) {
+		c.Revision, c.Messages = "1", func(params []byte) ([]provider.Message, error) {
 			return []provider.Message{{Role: "assistant", Content: "42"}, {Role: "user", Content: "more of " + string(params)}}, nil
 		}
 	})
@@ -145,7 +145,7 @@ func TestWhatCannotBeSentHasNotStarted(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(c *chat.Config){
 		"no messages": func(c *chat.Config) {
-			c.Messages = func(params []byte) ([]provider.Message, error) { return nil, errors.New("bad: " + string(params)) }
+			c.Revision, c.Messages = "1", func(params []byte) ([]provider.Message, error) { return nil, errors.New("bad: " + string(params)) }
 		},
 		"no token": func(c *chat.Config) {
 			c.Authorize = func(*http.Request) error { return errors.New("the token " + canary + " is over") }

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/onejob-go/onejob/provider"
@@ -40,8 +41,8 @@ type Config struct {
 	// the job's params; nil sends the params themselves as the user's message.
 	System   string
 	Messages func(params []byte) ([]provider.Message, error)
-	// Revision names what Messages does. Change it when that changes, for the
-	// fingerprint cannot see functions (nor Authorize and Tokenizer).
+	// Revision names what Messages does, and is required beside it. Change it when
+	// that changes, for the fingerprint cannot see functions.
 	Revision string
 
 	// MaxTokens is the room for the output, sent as max_completion_tokens
@@ -97,10 +98,12 @@ func New(c Config) (*Provider, error) {
 	switch {
 	case c.Name == "" || len(c.Name) > 63:
 		return nil, errors.New("chat: Config.Name must have 1 to 63 bytes")
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return nil, errors.New("chat: Config.URL must be an absolute http or https address")
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") == "":
+		return nil, errors.New("chat: Config.URL must be the endpoint's whole http or https address, such as https://api.example.com/v1/chat/completions")
 	case c.Model == "" || len(c.Model) > 255:
 		return nil, errors.New("chat: Config.Model must have 1 to 255 bytes")
+	case c.Messages != nil && c.Revision == "":
+		return nil, errors.New("chat: Config.Revision is required beside Messages: what that does is else in no fingerprint")
 	case c.MaxTokens < 0:
 		return nil, errors.New("chat: Config.MaxTokens must not be negative")
 	case c.Window < 0:

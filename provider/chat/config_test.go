@@ -28,6 +28,8 @@ func TestNewNamesTheSettingThatIsWrong(t *testing.T) {
 		"relative address":     {"Config.URL", func(c *chat.Config) { c.URL = "/v1/chat/completions" }},
 		"no scheme":            {"Config.URL", func(c *chat.Config) { c.URL = "api.example.com/v1" }},
 		"another scheme":       {"Config.URL", func(c *chat.Config) { c.URL = "ftp://api.example.com/v1" }},
+		"a base alone":         {"Config.URL", func(c *chat.Config) { c.URL = "https://api.example.com/" }},
+		"no revision":          {"Config.Revision", func(c *chat.Config) { c.Messages = asIs }},
 		"no host":              {"Config.URL", func(c *chat.Config) { c.URL = "https:///v1" }},
 		"no address at all":    {"Config.URL", func(c *chat.Config) { c.URL = "https://api.example.com/%zz" }},
 		"no model":             {"Config.Model", func(c *chat.Config) { c.Model = "" }},

@@ -24,7 +24,7 @@ var changes = map[string]struct {
 	"Model":           {true, func(c *chat.Config) { c.Model = "large-3" }},
 	"Aliases":         {true, func(c *chat.Config) { c.Aliases = []string{"large-2-0613"} }},
 	"System":          {true, func(c *chat.Config) { c.System = "Be brief." }},
-	"Messages":        {true, func(c *chat.Config) { c.Messages = asIs }},
+	"Messages":        {true, func(c *chat.Config) { c.Revision, c.Messages = "1", asIs }},
 	"Revision":        {true, func(c *chat.Config) { c.Revision = "2" }},
 	"MaxTokens":       {true, func(c *chat.Config) { c.MaxTokens = 100 }},
 	"LegacyMaxTokens": {true, func(c *chat.Config) { c.LegacyMaxTokens = true }},
@@ -115,7 +115,7 @@ func TestRenderMakesThePromptThatCallSends(t *testing.T) {
 		"room":   {func(c *chat.Config) { c.MaxTokens = 7 }, provider.Prompt{Messages: []provider.Message{user}, Room: 7}},
 		"messages": {func(c *chat.Config) {
 			c.System = system.Content
-			c.Messages = func(params []byte) ([]provider.Message, error) {
+			c.Revision, c.Messages = "1", func(params []byte) ([]provider.Message, error) {
 				return []provider.Message{example, {Role: "user", Content: string(params)}}, nil
 			}
 		}, provider.Prompt{Messages: []provider.Message{system, example, user}}},
@@ -136,7 +136,7 @@ func TestRenderMakesThePromptThatCallSends(t *testing.T) {
 	}
 	c := valid()
 	wrong := errors.New("no such params")
-	c.Messages = func([]byte) ([]provider.Message, error) { return nil, wrong }
+	c.Revision, c.Messages = "1", func([]byte) ([]provider.Message, error) { return nil, wrong }
 	p, err := chat.New(c)
 	require.NoError(t, err)
 	_, err = p.Render(nil)

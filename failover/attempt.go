@@ -101,7 +101,7 @@ func (w *walk) do(ctx context.Context, t turn, begun chan<- began) {
 	w.flying++
 	w.turn++
 	w.used[t.route.Name] = true
-	w.r.late.add()
+	w.r.late.Add()
 	o := outcome{turn: w.turn, name: t.route.Name}
 	try := w.try(t.job, t.route, t.attempts)
 	begin := time.Now()
@@ -122,7 +122,7 @@ func (w *walk) do(ctx context.Context, t turn, begun chan<- began) {
 		return w.r.call(ctx, t.p, t.route, job, a)
 	}
 	go func() {
-		defer w.r.late.done()
+		defer w.r.late.Done()
 		defer func() {
 			o.panicked = recover()
 			select {

@@ -16,7 +16,7 @@ import (
 func (r *Runner) call(ctx context.Context, p provider.Provider, route provider.Route, job onejob.Job, a onejob.Attempt) ([]byte, error) {
 	request := r.request(job, a)
 	gone := false
-	r.late.add()
+	r.late.Add()
 	r.calls.begin(a.ID)
 	defer func() {
 		if !gone {
@@ -41,7 +41,7 @@ func (r *Runner) call(ctx context.Context, p provider.Provider, route provider.R
 
 func (r *Runner) over(a onejob.Attempt) {
 	r.calls.end(a.ID)
-	r.late.done()
+	r.late.Done()
 }
 
 // request is what a provider gets. Params are its own copy.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/onejob-go/onejob"
 	"github.com/onejob-go/onejob/contract"
+	"github.com/onejob-go/onejob/internal/pending"
 	"github.com/onejob-go/onejob/provider"
 )
 
@@ -81,7 +82,7 @@ type Runner struct {
 	op     *onejob.Operator
 	routes []provider.Route
 	log    *slog.Logger
-	late   pending // answers that Run has not waited for
+	late   pending.Count // answers that Run has not waited for
 	asked  schedule
 	calls  calls // that this process has under way
 }

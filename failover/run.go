@@ -258,3 +258,8 @@ func (w *walk) try(job onejob.Job, route provider.Route, attempts []onejob.Attem
 func isFirst(route provider.Route, attempts []onejob.Attempt) bool {
 	return len(attempts) == 0 || attempts[0].Provider == route.Name
 }
+
+// Wait returns once no answer is outstanding that runs did not wait for: of
+// providers that have passed their deadline, and of those that lost a race. Each
+// is written as it comes. Call it before the process ends, with a ctx that ends.
+func (r *Runner) Wait(ctx context.Context) error { return r.late.Wait(ctx) }

@@ -1,16 +1,15 @@
 package idempotency
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
-	"time"
+	"strings"
 
 	"github.com/onejob-go/onejob"
 )
-
-// storeTime bounds what the store may take for one step of a request.
-const storeTime = 10 * time.Second
 
 // Create is the handler that stores the intent and answers 202 with the job, for
 // a worker to do. A repeated request is told how the job stands now, and its
@@ -23,6 +22,7 @@ func (l *Layer) Create() http.Handler {
 				l.tell(w, pKeyMissing, onejob.Job{})
 				return
 			}
+			w.Header().Set("Allow", strings.Join(l.o.Methods, ", "))
 			l.tell(w, pMethod, onejob.Job{})
 			return
 		}
@@ -33,50 +33,46 @@ func (l *Layer) Create() http.Handler {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), storeTime)
 		defer cancel()
 		job, created, err := l.o.Create(ctx, in)
-		if err == nil && created {
-			l.write(w, r, job, false, nil)
-			return
-		}
-		l.write(w, r, job, true, err)
+		l.WriteCreated(w, r, job, created, err)
 	})
 }
 
 // read takes the request apart: who, which key, what. Where it reports false it
 // has answered. The raw body is what the client sent.
 func (l *Layer) read(w http.ResponseWriter, r *http.Request) (in onejob.Intent, raw []byte, ok bool) {
-	key, err := keyOf(r.Header, l.o.Strict)
-	if err == nil || !errors.Is(err, errKeyMissing) {
-		owner, oerr := l.o.Owner(r)
-		if oerr != nil || owner == "" {
-			l.tell(w, pOwner, onejob.Job{})
-			return in, nil, false
-		}
-		in.Owner = owner
+	refuse := func(p problem) (onejob.Intent, []byte, bool) {
+		l.tell(w, p, onejob.Job{})
+		return onejob.Intent{}, nil, false
 	}
-	switch {
-	case errors.Is(err, errKeyMissing):
-		l.tell(w, pKeyMissing, onejob.Job{})
-		return in, nil, false
-	case errors.Is(err, errKeyLong):
-		l.tell(w, pKeyLong, onejob.Job{})
-		return in, nil, false
-	case err != nil:
-		l.tell(w, pKeyMalformed, onejob.Job{})
-		return in, nil, false
+	key, kerr := keyOf(r.Header, l.o.Strict)
+	if errors.Is(kerr, errKeyMissing) {
+		return refuse(pKeyMissing)
 	}
+	// The body first: an owner function that reads a form would leave none, and
+	// then all inputs would look the same.
 	raw, plain, err := l.bodyOf(w, r)
 	switch {
 	case errors.Is(err, errBodyLarge):
-		l.tell(w, pBodyLarge, onejob.Job{})
-		return in, nil, false
+		return refuse(pBodyLarge)
+	case errors.Is(err, errBodyGone):
+		l.log.Error("onejob: " + err.Error())
+		return refuse(pInternal)
 	case err != nil:
-		l.tell(w, pBodyRead, onejob.Job{})
-		return in, nil, false
+		return refuse(pBodyRead)
 	}
-	owner := in.Owner
+	r.Body = io.NopCloser(bytes.NewReader(raw))
+	owner, err := l.o.Owner(r)
+	switch {
+	case err != nil || owner == "":
+		return refuse(pOwner)
+	case errors.Is(kerr, errKeyLong):
+		return refuse(pKeyLong)
+	case kerr != nil:
+		return refuse(pKeyMalformed)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(raw))
 	if in, err = l.o.Intent(r, plain); err != nil {
-		l.tell(w, pInvalid, onejob.Job{})
-		return in, nil, false
+		return refuse(pInvalid)
 	}
 	in.Owner, in.Key = owner, key
 	return in, raw, true
@@ -100,19 +96,21 @@ func (l *Layer) Job() http.Handler {
 			l.refuse(w, onejob.Job{}, err)
 			return
 		}
+		if job.State == onejob.JobCanceled {
+			l.tell(w, pCanceled, job)
+			return
+		}
 		if !job.PurgedAt.IsZero() {
 			l.tell(w, pExpired, job)
 			return
 		}
-		if rec, ok := decode(job.Result); ok && job.State == onejob.JobCompleted {
-			job.Result = rec.body // the response's; its status and headers are the request's own
-			if rec.Stub {
-				job.Result = nil
-			}
+		status := 0
+		if rec, ok := l.recorded(job); ok {
+			job.Result, status = rec.body, rec.Status
 		}
 		if s := job.Status(); s == onejob.StatusPending || s == onejob.StatusRunning {
 			w.Header().Set("Retry-After", seconds(l.o.RetryAfter))
 		}
-		l.writeJob(w, http.StatusOK, job)
+		l.writeJob(w, http.StatusOK, job, status)
 	})
 }

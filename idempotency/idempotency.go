@@ -9,7 +9,10 @@
 //	idempotency.NothingHappened(r.Context())
 //
 // The package needs net/http and nothing else, and works under http.ServeMux,
-// chi, gin, echo and whatever else takes an http.Handler.
+// chi and whatever else takes an http.Handler. Under gin and echo wrap the whole
+// engine: echo's own middleware writes a handler's error only after the layer has
+// stored the response. Put authentication outside of the layer, for what is inside
+// is stored, a 401 too.
 package idempotency
 
 import (
@@ -23,6 +26,7 @@ import (
 	"time"
 
 	"github.com/onejob-go/onejob"
+	"github.com/onejob-go/onejob/internal/pending"
 )
 
 // Options are the settings of [New].
@@ -77,9 +81,9 @@ type Options struct {
 	// MaxResponse is how large a body may be to be replayed. Default: 256 KiB. It
 	// must be well below onejob.Options.MaxResult.
 	MaxResponse int
-	// Replay are headers to be replayed beside Content-Type, Content-Language,
-	// Location, Content-Location, ETag, Last-Modified and Link. Set-Cookie and
-	// headers of authentication are refused.
+	// Replay are headers to be replayed beside Content-Type, Content-Encoding,
+	// Content-Language, Vary, Location, Content-Location, ETag, Last-Modified and
+	// Link. Set-Cookie and headers of authentication are refused.
 	Replay []string
 	// Logger gets what is worth a look, without keys and bodies; nil is silence.
 	Logger *slog.Logger
@@ -91,6 +95,7 @@ type Layer struct {
 	o      Options
 	replay map[string]bool
 	log    *slog.Logger
+	late   pending.Count // what is written after its request was answered
 }
 
 // problemBase is where the problem types are documented.
@@ -109,6 +114,9 @@ func New(jobs *onejob.Jobs, o Options) (*Layer, error) {
 		return nil, errors.New("idempotency: Options.MaxBody, MaxResponse, Timeout and RetryAfter must not be negative")
 	case o.Conflict != 0 && o.Conflict != http.StatusConflict && o.Conflict != http.StatusUnprocessableEntity:
 		return nil, errors.New("idempotency: Options.Conflict must be 409 or 422")
+	}
+	if slices.ContainsFunc(o.Methods, func(m string) bool { return m == "" || m != strings.ToUpper(m) }) {
+		return nil, errors.New("idempotency: Options.Methods must hold methods in capitals, such as POST")
 	}
 	if slices.ContainsFunc(o.NoEffect, func(status int) bool { return status < 400 || status > 599 }) {
 		return nil, errors.New("idempotency: Options.NoEffect must hold statuses of 400 and above")
@@ -174,7 +182,7 @@ func (o *Options) defaults(jobs *onejob.Jobs) {
 }
 
 // replayed are the headers that belong to the answer, not to one sending of it.
-var replayed = []string{"Content-Type", "Content-Language", "Location", "Content-Location", "Etag", "Last-Modified", "Link"}
+var replayed = []string{"Content-Type", "Content-Encoding", "Content-Language", "Vary", "Location", "Content-Location", "Etag", "Last-Modified", "Link"}
 
 // never are headers that belong to one caller or one connection.
 var never = map[string]bool{

@@ -13,6 +13,7 @@ type identity struct {
 	job     onejob.Job
 	attempt onejob.Attempt
 	nothing atomic.Bool
+	layer   *Layer // whose handler it is; nil: a worker's
 }
 
 type identityKey struct{}
@@ -50,10 +51,12 @@ func AttemptFrom(ctx context.Context) (onejob.Attempt, bool) {
 	return onejob.Attempt{}, false
 }
 
-// NothingHappened is how a handler says that it had no effect, before it
-// returns: its response goes to this caller alone, and a repeated request runs
-// the handler again. SAY IT ONLY WHEN IT IS CERTAIN: a provider that was called
-// may have acted.
+// NothingHappened is how a handler in [Layer.Wrap] says that it had no effect,
+// before it returns: its response, of 400 or above, goes to this caller alone, and
+// a repeated request runs the handler again, up to onejob.Options.MaxAttempts
+// times. With a response below 400 it is not believed, and logged. Elsewhere it
+// does nothing. SAY IT ONLY WHEN IT IS CERTAIN: a provider that was called may
+// have acted.
 func NothingHappened(ctx context.Context) {
 	if id := identityOf(ctx); id != nil {
 		id.nothing.Store(true)

@@ -16,9 +16,15 @@ import (
 func plainIntent(kind string, r *http.Request, body []byte) onejob.Intent {
 	media := mediaType(r)
 	return onejob.Intent{
-		Kind: kind, Params: body, Opaque: len(body) > 0 && !isJSON(media),
+		Kind: kind, Params: body, Opaque: len(body) > 0 && (!isJSON(media) || compressed(r)),
 		Scope: []string{r.Method, r.URL.EscapedPath(), r.URL.RawQuery, media},
 	}
+}
+
+// compressed reports whether the body is in a form that bodyOf does not undo.
+func compressed(r *http.Request) bool {
+	encoding := strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Encoding")))
+	return encoding != "" && encoding != "gzip" && encoding != "identity"
 }
 
 func isJSON(media string) bool {
@@ -28,6 +34,7 @@ func isJSON(media string) bool {
 var (
 	errBodyLarge = errors.New("the body is larger than this server takes")
 	errBodyRead  = errors.New("the body did not come whole")
+	errBodyGone  = errors.New("the body was read before the layer, which so cannot tell one input from another: put the layer outside of what reads it")
 )
 
 // bodyOf reads the whole body. plain is without a compression, which two senders
@@ -43,6 +50,9 @@ func (l *Layer) bodyOf(w http.ResponseWriter, r *http.Request) (raw, plain []byt
 			return nil, nil, errBodyLarge
 		}
 		return nil, nil, errBodyRead
+	}
+	if r.PostForm != nil || r.MultipartForm != nil || r.ContentLength > int64(len(raw)) {
+		return nil, nil, errBodyGone
 	}
 	if !strings.EqualFold(strings.TrimSpace(r.Header.Get("Content-Encoding")), "gzip") {
 		return raw, raw, nil

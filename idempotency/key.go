@@ -76,22 +76,20 @@ func quoted(text string) (key, rest string, ok bool) {
 }
 
 // bare reads a key without quotation marks. What would be an item of another
-// type is not one: a number, a boolean, bytes, a date, an inner list.
+// type is not one: a number, a boolean, bytes, a date, an inner list. Nor is one
+// with a semicolon: whether what follows is a parameter or the rest of the key
+// only its sender knows.
 func bare(text string) (key, rest string, ok bool) {
-	end := strings.IndexByte(text, ';')
-	if end < 0 {
-		end = len(text)
-	}
-	key, rest = strings.TrimRight(text[:end], " "), text[end:]
+	key = text
 	if key == "" || strings.IndexByte(`?:(@%`, key[0]) >= 0 || number(key) {
 		return "", "", false
 	}
 	for i := range len(key) {
-		if c := key[i]; c <= 0x20 || c > 0x7e || strings.IndexByte(`",\()`, c) >= 0 {
+		if c := key[i]; c <= 0x20 || c > 0x7e || strings.IndexByte(`";,\()`, c) >= 0 {
 			return "", "", false
 		}
 	}
-	return key, rest, true
+	return key, "", true
 }
 
 func number(s string) bool {

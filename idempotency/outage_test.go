@@ -36,6 +36,7 @@ func TestTheDatabaseDiesInMidHandler(t *testing.T) {
 	require.Equal(t, "1", a.Header.Get("Retry-After"))
 	require.Equal(t, int64(1), w.runs.Load())
 
+	time.Sleep(2500 * time.Millisecond) // past the attempt's time
 	require.NoError(t, cluster.Boot())
 	require.Eventually(t, func() bool {
 		return w.only("user-7", "k").Status() == onejob.StatusUnknown

@@ -33,8 +33,9 @@ var (
 	pCanceled     = problem{"job-canceled", http.StatusConflict, "The request was withdrawn", "It is not processed."}
 	pAttempts     = problem{"too-many-attempts", http.StatusConflict, "The request was tried too often", "It was tried as often as this service allows, and is not tried again with this key."}
 	pNotQualified = problem{"not-qualified", http.StatusConflict, "Nobody may do this now", "Ask again later with the same key."}
-	pStore        = problem{"store-unavailable", http.StatusServiceUnavailable, "The request could not be taken", "Send it again with the same key."}
+	pStore        = problem{"store-unavailable", http.StatusServiceUnavailable, "The request could not be taken now", "Send it again with the same key."}
 	pNotFound     = problem{"not-found", http.StatusNotFound, "There is no such job", ""}
+	pInternal     = problem{"internal", http.StatusInternalServerError, "The request could not be taken", "Nothing was done."}
 	pMethod       = problem{"method-not-allowed", http.StatusMethodNotAllowed, "The method is not allowed", ""}
 )
 

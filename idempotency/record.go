@@ -47,7 +47,9 @@ func (l *Layer) replayTo(w http.ResponseWriter, r record) {
 	h := w.Header()
 	h.Del("Location") // the job's; the response may have one of its own
 	for name, values := range r.Header {
-		h[name] = values
+		if l.replay[http.CanonicalHeaderKey(name)] {
+			h[http.CanonicalHeaderKey(name)] = values
+		}
 	}
 	h.Set("Idempotent-Replayed", "true")
 	h.Set("Cache-Control", "no-store")
@@ -56,15 +58,4 @@ func (l *Layer) replayTo(w http.ResponseWriter, r record) {
 	}
 	w.WriteHeader(r.Status)
 	_, _ = w.Write(r.body) // a client that is gone has nothing to be told
-}
-
-// kept are the headers of a response that are replayed.
-func (l *Layer) kept(h http.Header) http.Header {
-	kept := http.Header{}
-	for name, values := range h {
-		if l.replay[name] {
-			kept[name] = values
-		}
-	}
-	return kept
 }

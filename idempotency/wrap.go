@@ -18,13 +18,16 @@ import (
 // or is told that it is still under way, or that its outcome is not known.
 //
 // A response of 5xx leaves the outcome unknown, and the key blocked, unless the
-// handler says [NothingHappened]; a panic does in any case. A response of 4xx is stored like
-// any other, but for Options.NoEffect. What the handler streams, hijacks or
-// makes larger than Options.MaxResponse goes to the first caller as it is; a
-// repeated request is told 410 then.
+// handler says [NothingHappened]; a panic does in any case. A response of 4xx is
+// stored like any other, but for Options.NoEffect. What the handler streams,
+// hijacks or makes larger than Options.MaxResponse goes to the first caller as it
+// is; a repeated request is told 410 then.
+//
+// Wrap the handler, inside of routing: a router's redirect is a response too, and
+// is stored. What reads the body must be inside of Wrap.
 func (l *Layer) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !l.needsKey(r) {
+		if !l.needsKey(r) || l.isInside(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -32,15 +35,20 @@ func (l *Layer) Wrap(next http.Handler) http.Handler {
 		if !ok {
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), storeTime)
-		job, a, err := l.jobs.Start(ctx, in, onejob.Try{Provider: l.o.Provider, Timeout: l.o.Timeout})
-		cancel()
+		job, a, err := l.start(r, in)
 		if err != nil {
-			l.write(w, r, job, true, err)
+			l.write(w, r, job, err == nil || errors.Is(err, onejob.ErrCompleted), true, err)
 			return
 		}
 		l.run(w, r, next, job, a, raw)
 	})
+}
+
+// isInside reports whether the request has come through this layer already: who
+// wraps a router and a route of it means one job.
+func (l *Layer) isInside(r *http.Request) bool {
+	id := identityOf(r.Context())
+	return id != nil && id.layer == l
 }
 
 // run is the handler's turn, and what becomes of it.
@@ -48,6 +56,7 @@ func (l *Layer) run(w http.ResponseWriter, r *http.Request, next http.Handler, j
 	ctx, cancel := a.Context(r.Context())
 	defer cancel()
 	ctx, id := withIdentity(ctx, job, a)
+	id.layer = l
 	own := r.WithContext(ctx)
 	own.Body = io.NopCloser(bytes.NewReader(raw))
 	own.ContentLength = int64(len(raw))
@@ -55,8 +64,7 @@ func (l *Layer) run(w http.ResponseWriter, r *http.Request, next http.Handler, j
 	returned := false
 	defer func() {
 		if !returned {
-			// A panic goes on, to be logged as the host does; with one that comes
-			// after the line "nothing happened" the handler has been wrong.
+			// A panic goes on, to be logged as the host does.
 			l.settle(r, a, func(ctx context.Context) error {
 				_, err := l.jobs.MarkUnknown(ctx, a, errors.New("the handler panicked"))
 				return err
@@ -64,18 +72,24 @@ func (l *Layer) run(w http.ResponseWriter, r *http.Request, next http.Handler, j
 		}
 	}()
 	next.ServeHTTP(rec, own)
-	returned = true
 	if rec.status == 0 {
 		rec.WriteHeader(http.StatusOK)
 	}
+	returned, rec.over = true, true
 	l.finish(w, r, rec, id)
 }
 
 // finish stores what the handler said, and then says it.
 func (l *Layer) finish(w http.ResponseWriter, r *http.Request, rec *recorder, id *identity) {
 	a := id.attempt
+	nothing := id.nothing.Load()
+	if nothing && rec.status < 400 {
+		// It went on and did it after all: the response is what counts.
+		l.log.Warn("onejob: a handler said that nothing happened, and answered with success", "attempt", string(a.ID))
+		nothing = false
+	}
 	switch {
-	case id.nothing.Load() || slices.Contains(l.o.NoEffect, rec.status):
+	case nothing || slices.Contains(l.o.NoEffect, rec.status):
 		l.settle(r, a, func(ctx context.Context) error {
 			_, err := l.jobs.Fail(ctx, a, onejob.NoEffect(fmt.Errorf("the handler answered %d and said that nothing happened", rec.status)))
 			return err
@@ -90,16 +104,17 @@ func (l *Layer) finish(w http.ResponseWriter, r *http.Request, rec *recorder, id
 			// Somebody else has ended the job, and this response is not what became
 			// of it.
 			if !rec.sent {
-				l.write(w, r, job, true, lateAnswer(job, err))
+				l.write(w, r, job, true, true, lateAnswer(job, err))
 			}
 			return
 		}
 	}
 	if !rec.sent {
-		l.mark(w, r, id.job)
-		w.Header().Del("Location") // the handler's own, if it has one
+		if values := r.Header.Values(keyHeader); len(values) == 1 && len(rec.head[keyHeader]) == 0 {
+			rec.head.Set(keyHeader, values[0])
+		}
 	}
-	_ = rec.send() // a client that is gone finds the stored response when it asks again
+	_ = rec.send(false) // a client that is gone finds the stored response when it asks again
 }
 
 // lateAnswer is what is told instead of a response that came too late: the job
@@ -117,26 +132,19 @@ func lateAnswer(job onejob.Job, err error) error {
 // complete stores the response, or where it cannot be shown again that there
 // was one.
 func (l *Layer) complete(r *http.Request, rec *recorder, a onejob.Attempt) (job onejob.Job, err error) {
-	stored := record{Status: rec.status, Header: l.kept(rec.Header()), body: rec.body.Bytes()}
+	stored := record{Status: rec.status, Header: rec.kept(l.replay), body: rec.body.Bytes()}
 	stub := record{Status: max(rec.status, 200), Stub: true}
 	if rec.sent {
 		stored = stub
 	}
-	l.settle(r, a, func(ctx context.Context) error {
-		job, err = l.jobs.Complete(ctx, a, stored.encode())
+	whole, short := stored.encode(), stub.encode()
+	err = l.settle(r, a, func(ctx context.Context) error {
+		var err error
+		job, err = l.jobs.Complete(ctx, a, whole)
 		if errors.Is(err, onejob.ErrInvalid) && !stored.Stub {
-			job, err = l.jobs.Complete(ctx, a, stub.encode()) // larger than Options.MaxResult
+			job, err = l.jobs.Complete(ctx, a, short) // larger than Options.MaxResult
 		}
 		return err
 	})
 	return job, err
-}
-
-// settle writes how the attempt ended, whatever has become of the client.
-func (l *Layer) settle(r *http.Request, a onejob.Attempt, step func(ctx context.Context) error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), storeTime)
-	defer cancel()
-	if err := step(ctx); err != nil {
-		l.log.Error("onejob: what a handler did was not stored as it said", "attempt", string(a.ID), "error", err.Error())
-	}
 }

@@ -15,33 +15,47 @@ import (
 // while it is not, and a problem for each refusal. An error that is not one of
 // onejob's is 500, and its text is not shown.
 func (l *Layer) Write(w http.ResponseWriter, r *http.Request, job onejob.Job, err error) {
-	l.write(w, r, job, true, err)
+	l.write(w, r, job, false, true, err)
 }
 
-// write says that it is a repeated answer, where it is one.
-func (l *Layer) write(w http.ResponseWriter, r *http.Request, job onejob.Job, repeated bool, err error) {
+// WriteCreated is Write for what Jobs.Create has returned: where it made no job,
+// the answer says that it is a repeated one.
+func (l *Layer) WriteCreated(w http.ResponseWriter, r *http.Request, job onejob.Job, created bool, err error) {
+	// A worker's result is bytes of others: it is never taken for a response.
+	l.write(w, r, job, err == nil && !created, false, err)
+}
+
+// write says that it is a repeated answer, where it is one. A response that a
+// handler of this layer has given is shown as that.
+func (l *Layer) write(w http.ResponseWriter, r *http.Request, job onejob.Job, repeated, responses bool, err error) {
 	job = known(job, err)
 	l.mark(w, r, job)
-	if err != nil && !errors.Is(err, onejob.ErrCompleted) {
+	done := errors.Is(err, onejob.ErrCompleted) ||
+		job.State == onejob.JobCompleted && (errors.Is(err, onejob.ErrLateResult) || errors.Is(err, onejob.ErrResultMismatch))
+	if err != nil && !done {
 		l.refuse(w, job, err)
 		return
 	}
-	status := job.Status()
+	if job.ID == "" {
+		l.log.Error("onejob: there is neither a job nor an error to answer with")
+		l.tell(w, pInternal, job)
+		return
+	}
 	if repeated {
 		w.Header().Set("Idempotent-Replayed", "true")
 	}
-	switch status {
+	switch job.Status() {
 	case onejob.StatusCompleted:
-		l.writeResult(w, job)
+		l.writeResult(w, job, responses)
 	case onejob.StatusCanceled:
 		l.tell(w, pCanceled, job)
 	case onejob.StatusUnknown:
-		l.writeJob(w, http.StatusAccepted, job)
+		l.writeJob(w, http.StatusAccepted, job, 0)
 	default:
 		if repeated {
 			w.Header().Set("Retry-After", seconds(l.o.RetryAfter))
 		}
-		l.writeJob(w, http.StatusAccepted, job)
+		l.writeJob(w, http.StatusAccepted, job, 0)
 	}
 }
 
@@ -84,7 +98,7 @@ func (l *Layer) refuse(w http.ResponseWriter, job onejob.Job, err error) {
 		l.tell(w, pOutstanding, job)
 	case errors.Is(err, onejob.ErrTooManyAttempts):
 		l.tell(w, pAttempts, job)
-	case errors.Is(err, onejob.ErrNotQualified), errors.Is(err, onejob.ErrFailed):
+	case errors.Is(err, onejob.ErrNotQualified):
 		w.Header().Set("Retry-After", seconds(l.o.RetryAfter))
 		l.tell(w, pNotQualified, job)
 	case errors.Is(err, onejob.ErrLateResult), errors.Is(err, onejob.ErrAttemptEnded):
@@ -93,12 +107,12 @@ func (l *Layer) refuse(w http.ResponseWriter, job onejob.Job, err error) {
 		l.tell(w, pInvalid, onejob.Job{})
 	case errors.Is(err, onejob.ErrNotFound):
 		l.tell(w, pNotFound, onejob.Job{})
-	case errors.Is(err, onejob.ErrUnavailable):
+	case errors.Is(err, onejob.ErrUnavailable), errors.Is(err, onejob.ErrRetryTx), errors.Is(err, onejob.ErrFailed):
 		w.Header().Set("Retry-After", seconds(l.o.RetryAfter))
 		l.tell(w, pStore, job)
 	default:
 		l.log.Error("onejob: a request could not be taken", "error", err.Error())
-		l.tell(w, problem{"internal", http.StatusInternalServerError, "The request could not be taken", ""}, job)
+		l.tell(w, pInternal, job)
 	}
 }
 
@@ -119,13 +133,14 @@ func seconds(d time.Duration) string {
 type jobBody struct {
 	ID     onejob.JobID    `json:"id"`
 	State  onejob.Status   `json:"state"`
+	Status int             `json:"status,omitempty"` // the handler's, where the job is a response
 	Result json.RawMessage `json:"result,omitempty"`
 	Bytes  []byte          `json:"result_bytes,omitempty"` // base64: a result that is no JSON
 }
 
-func (l *Layer) writeJob(w http.ResponseWriter, status int, job onejob.Job) {
-	body := jobBody{ID: job.ID, State: job.Status()}
-	if job.State == onejob.JobCompleted {
+func (l *Layer) writeJob(w http.ResponseWriter, status int, job onejob.Job, response int) {
+	body := jobBody{ID: job.ID, State: job.Status(), Status: response}
+	if job.State == onejob.JobCompleted && len(job.Result) > 0 {
 		if json.Valid(job.Result) {
 			body.Result = job.Result
 		} else {
@@ -134,7 +149,7 @@ func (l *Layer) writeJob(w http.ResponseWriter, status int, job onejob.Job) {
 	}
 	text, err := json.Marshal(body)
 	if err != nil {
-		l.tell(w, problem{"internal", http.StatusInternalServerError, "The job could not be shown", ""}, job)
+		l.tell(w, pInternal, job)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -145,18 +160,28 @@ func (l *Layer) writeJob(w http.ResponseWriter, status int, job onejob.Job) {
 
 // writeResult answers with a completed job: the recorded response of a handler,
 // byte for byte, or the job with its result.
-func (l *Layer) writeResult(w http.ResponseWriter, job onejob.Job) {
+func (l *Layer) writeResult(w http.ResponseWriter, job onejob.Job, responses bool) {
 	if !job.PurgedAt.IsZero() {
 		l.tell(w, pExpired, job)
 		return
 	}
-	rec, ok := decode(job.Result)
+	rec, ok := l.recorded(job)
 	switch {
-	case !ok:
-		l.writeJob(w, http.StatusOK, job)
+	case !ok || !responses:
+		l.writeJob(w, http.StatusOK, job, 0)
 	case rec.Stub:
 		l.tell(w, pStub, job)
 	default:
 		l.replayTo(w, rec)
 	}
+}
+
+// recorded is the response that a job is, if a handler of this layer has won it:
+// what a worker or an operator has brought is no response, whatever it looks
+// like.
+func (l *Layer) recorded(job onejob.Job) (record, bool) {
+	if job.State != onejob.JobCompleted || job.Attempt == nil || job.Attempt.Provider != l.o.Provider {
+		return record{}, false
+	}
+	return decode(job.Result)
 }

@@ -42,8 +42,7 @@ func TestTheLayerWorksUnderRouters(t *testing.T) {
 			r.Method(http.MethodGet, "/jobs/{id}", l.Job()) // chi sets the path values too
 			return r
 		},
-		// gin and echo keep their own context: it is made anew inside of the layer, so
-		// that the handler writes to the recorder.
+		// gin keeps a writer of its own: it is made anew inside of the layer.
 		"gin": func(l *idempotency.Layer, runs *int) http.Handler {
 			inner := gin.New()
 			inner.POST("/orders/:shop", func(c *gin.Context) {
@@ -62,14 +61,19 @@ func TestTheLayerWorksUnderRouters(t *testing.T) {
 			e := echo.New()
 			e.POST("/orders/:shop", func(c echo.Context) error {
 				*runs++
+				if c.Param("shop") == "closed" {
+					return echo.NewHTTPError(http.StatusPaymentRequired, "closed")
+				}
 				return c.String(http.StatusCreated, c.Param("shop"))
-			}, echo.WrapMiddleware(l.Wrap))
+			})
 			e.GET("/jobs/:id", func(c echo.Context) error {
 				c.Request().SetPathValue("id", c.Param("id"))
 				l.Job().ServeHTTP(c.Response(), c.Request())
 				return nil
 			})
-			return e
+			// Not as echo's middleware: echo writes what a handler returns as an error
+			// only after that, and the layer would have stored an empty 200.
+			return l.Wrap(e)
 		},
 	}
 	for name, router := range routers {
@@ -83,11 +87,11 @@ func TestTheLayerWorksUnderRouters(t *testing.T) {
 			runs := 0
 			s := httptest.NewServer(router(l, &runs))
 			t.Cleanup(s.Close)
-			send := func(method, path string) (*http.Response, string) {
+			sendKey := func(method, path, key string) (*http.Response, string) {
 				req, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(`{"item":"pen"}`))
 				require.NoError(t, err)
 				req.Header.Set("Content-Type", "application/json")
-				req.Header.Set("Idempotency-Key", `"k"`)
+				req.Header.Set("Idempotency-Key", key)
 				resp, err := http.DefaultClient.Do(req)
 				require.NoError(t, err)
 				defer resp.Body.Close()
@@ -95,6 +99,7 @@ func TestTheLayerWorksUnderRouters(t *testing.T) {
 				require.NoError(t, err)
 				return resp, string(text)
 			}
+			send := func(method, path string) (*http.Response, string) { return sendKey(method, path, "k") }
 			for i := range 3 {
 				resp, text := send(http.MethodPost, "/orders/paris")
 				require.Equal(t, http.StatusCreated, resp.StatusCode, text)
@@ -102,6 +107,14 @@ func TestTheLayerWorksUnderRouters(t *testing.T) {
 				require.Equal(t, i > 0, resp.Header.Get("Idempotent-Replayed") == "true")
 			}
 			require.Equal(t, 1, runs)
+			if name == "echo" {
+				for i := range 2 {
+					resp, text := sendKey(http.MethodPost, "/orders/closed", "closed")
+					require.Equal(t, http.StatusPaymentRequired, resp.StatusCode, text)
+					require.Contains(t, text, "closed")
+					require.Equal(t, i > 0, resp.Header.Get("Idempotent-Replayed") == "true")
+				}
+			}
 			resp, _ := send(http.MethodPost, "/orders/rome")
 			require.Equal(t, http.StatusConflict, resp.StatusCode, "the path is part of the intent")
 			job, err := env.Jobs.GetByKey(t.Context(), "user-7", "k")

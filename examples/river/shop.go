@@ -59,11 +59,16 @@ func (w *worker) Work(ctx context.Context, delivered *river.Job[workArgs]) error
 	}
 	// BeginAttempt, by the job, and not Do: what the HTTP layer has digested beside
 	// the params (Intent.Scope) is not stored, and an intent without it is another.
-	a, err := w.jobs.BeginAttempt(ctx, job, onejob.Try{Provider: "worker", Timeout: 10 * time.Second})
+	try := onejob.Try{Provider: "worker", Timeout: 10 * time.Second}
+	a, err := w.jobs.BeginAttempt(ctx, job, try)
+	if lost := new(onejob.Error); errors.Is(err, onejob.ErrUnavailable) && errors.As(err, &lost) && lost.Attempt != nil {
+		try.ID = lost.Attempt.ID // it may have begun: asked again, it is this one's
+		a, err = w.jobs.BeginAttempt(ctx, job, try)
+	}
 	switch {
 	case errors.Is(err, onejob.ErrCompleted):
 		return nil
-	case errors.Is(err, onejob.ErrInDoubt), errors.Is(err, onejob.ErrJobCanceled):
+	case errors.Is(err, onejob.ErrInDoubt), errors.Is(err, onejob.ErrJobCanceled), errors.Is(err, onejob.ErrTooManyAttempts):
 		return river.JobCancel(err)
 	case errors.Is(err, onejob.ErrAttemptOpen):
 		return river.JobSnooze(time.Second) // another delivery is at it
@@ -74,8 +79,7 @@ func (w *worker) Work(ctx context.Context, delivered *river.Job[workArgs]) error
 	defer cancel()
 	result, err := w.call(idempotency.WithAttempt(ctx, job, a), job, a)
 	if err == nil {
-		_, err = w.jobs.Complete(ctx, a, result)
-		return err
+		return w.complete(ctx, a, result)
 	}
 	job, ferr := w.jobs.Fail(ctx, a, err)
 	if ferr == nil && job.Status() == onejob.StatusPending {
@@ -84,4 +88,19 @@ func (w *worker) Work(ctx context.Context, delivered *river.Job[workArgs]) error
 	// No repeat ends a doubt: the job waits for Reconcile or an operator, who
 	// enqueues it again if it is to go on.
 	return river.JobCancel(errors.Join(err, ferr))
+}
+
+// complete keeps at it until the attempt's time is over: a result in hand is worth
+// that.
+func (w *worker) complete(ctx context.Context, a onejob.Attempt, result []byte) error {
+	for {
+		_, err := w.jobs.Complete(ctx, a, result)
+		if !errors.Is(err, onejob.ErrUnavailable) || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
 }

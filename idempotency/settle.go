@@ -1,0 +1,85 @@
+package idempotency
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/onejob-go/onejob"
+)
+
+// storeTime bounds what the store may take for one step of a request.
+const storeTime = 10 * time.Second
+
+// start begins the attempt. Where the store's reply is lost it asks once more,
+// and then behind the caller's back: an attempt whose handler never ran must not
+// block the key.
+func (l *Layer) start(r *http.Request, in onejob.Intent) (onejob.Job, onejob.Attempt, error) {
+	try := onejob.Try{Provider: l.o.Provider, Timeout: l.o.Timeout}
+	job, a, err := l.startOnce(r.Context(), in, try)
+	var lost *onejob.Error
+	if !errors.Is(err, onejob.ErrUnavailable) || !errors.As(err, &lost) || lost.Attempt == nil {
+		return job, a, err
+	}
+	try.ID = lost.Attempt.ID
+	job, a, err = l.startOnce(r.Context(), in, try)
+	if errors.Is(err, onejob.ErrUnavailable) {
+		l.behind(r, l.o.Timeout, func(ctx context.Context) error {
+			_, a, err := l.jobs.Start(ctx, in, try)
+			if err == nil {
+				_, err = l.jobs.Fail(ctx, a, onejob.NoEffect(errNeverRan))
+			}
+			return err
+		})
+	}
+	return job, a, err
+}
+
+var errNeverRan = errors.New("the handler never ran: the store had not answered in time")
+
+func (l *Layer) startOnce(ctx context.Context, in onejob.Intent, try onejob.Try) (onejob.Job, onejob.Attempt, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
+	defer cancel()
+	return l.jobs.Start(ctx, in, try)
+}
+
+// settle writes how the attempt ended, whatever has become of the client. Where
+// the store is away the caller does not wait for it: it is tried again until the
+// attempt's time is over, for a result in hand is worth that.
+func (l *Layer) settle(r *http.Request, a onejob.Attempt, step func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), storeTime)
+	defer cancel()
+	err := step(ctx)
+	if err != nil {
+		l.log.Error("onejob: what a handler did was not stored as it said", "attempt", string(a.ID), "error", err.Error())
+	}
+	if errors.Is(err, onejob.ErrUnavailable) {
+		l.behind(r, a.Timeout, step)
+	}
+	return err
+}
+
+// behind repeats a step until the store answers, at most for so long.
+func (l *Layer) behind(r *http.Request, most time.Duration, step func(ctx context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), most)
+	l.late.Add()
+	go func() {
+		defer l.late.Done()
+		defer cancel()
+		for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(wait):
+			}
+			if err := step(ctx); !errors.Is(err, onejob.ErrUnavailable) {
+				return
+			}
+		}
+	}()
+}
+
+// Wait returns once nothing is left to be written of requests that were answered
+// while the store was away. Call it before the process ends, with a ctx that ends.
+func (l *Layer) Wait(ctx context.Context) error { return l.late.Wait(ctx) }

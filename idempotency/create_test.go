@@ -15,69 +15,63 @@ import (
 )
 
 // H5, H6, H7 in Create mode.
-func TestCreateAnswersWithTheJob(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(w *world) {
-		w.create()
-		first := w.send(key("k"))
-		require.Equal(w, http.StatusAccepted, first.StatusCode)
-		job := w.job(first)
-		require.Equal(w, jobView{ID: string(w.only("user-7", "k").ID), State: "pending"}, job)
-		require.Equal(w, "/jobs/"+job.ID, first.Header.Get("Location"))
-		require.Equal(w, `"k"`, first.Header.Get("Idempotency-Key"))
-		require.Empty(w, first.Header.Get("Idempotent-Replayed"))
+func rowCreateAnswersWithTheJob(w *world) {
+	w.create()
+	first := w.send(key("k"))
+	require.Equal(w, http.StatusAccepted, first.StatusCode)
+	job := w.job(first)
+	require.Equal(w, jobView{ID: string(w.only("user-7", "k").ID), State: "pending"}, job)
+	require.Equal(w, "/jobs/"+job.ID, first.Header.Get("Location"))
+	require.Equal(w, `"k"`, first.Header.Get("Idempotency-Key"))
+	require.Empty(w, first.Header.Get("Idempotent-Replayed"))
 
-		again := w.send(key("k"))
-		require.Equal(w, http.StatusAccepted, again.StatusCode)
-		require.Equal(w, job, w.job(again))
-		require.Equal(w, "true", again.Header.Get("Idempotent-Replayed"))
-		require.Equal(w, "1", again.Header.Get("Retry-After"))
+	again := w.send(key("k"))
+	require.Equal(w, http.StatusAccepted, again.StatusCode)
+	require.Equal(w, job, w.job(again))
+	require.Equal(w, "true", again.Header.Get("Idempotent-Replayed"))
+	require.Equal(w, "1", again.Header.Get("Retry-After"))
 
-		stored := w.only("user-7", "k")
-		a, err := w.jobs.BeginAttempt(w.Context(), stored, onejob.Try{Provider: "worker", Timeout: time.Minute})
-		require.NoError(w, err)
-		require.Equal(w, "running", w.job(w.send(key("k"))).State)
-		_, err = w.jobs.MarkUnknown(w.Context(), a, nil)
-		require.NoError(w, err)
-		doubt := w.send(key("k"))
-		require.Equal(w, http.StatusAccepted, doubt.StatusCode)
-		require.Equal(w, "unknown", w.job(doubt).State)
-		require.Empty(w, doubt.Header.Get("Retry-After"), "waiting does not end it")
+	stored := w.only("user-7", "k")
+	a, err := w.jobs.BeginAttempt(w.Context(), stored, onejob.Try{Provider: "worker", Timeout: time.Minute})
+	require.NoError(w, err)
+	require.Equal(w, "running", w.job(w.send(key("k"))).State)
+	_, err = w.jobs.MarkUnknown(w.Context(), a, nil)
+	require.NoError(w, err)
+	doubt := w.send(key("k"))
+	require.Equal(w, http.StatusAccepted, doubt.StatusCode)
+	require.Equal(w, "unknown", w.job(doubt).State)
+	require.Empty(w, doubt.Header.Get("Retry-After"), "waiting does not end it")
 
-		_, err = w.jobs.Complete(w.Context(), a, []byte(`{"order":17}`))
-		require.NoError(w, err)
-		for _, done := range []answer{w.send(key("k")), w.send(request{method: http.MethodGet, path: first.Header.Get("Location")})} {
-			require.Equal(w, http.StatusOK, done.StatusCode)
-			require.JSONEq(w, `{"order":17}`, string(w.job(done).Result))
-			require.Equal(w, "no-store", done.Header.Get("Cache-Control"))
-		}
-		w.problem(w.send(request{keys: []string{"k"}, body: "[1]"}), http.StatusConflict, "key-reused")
-	})
+	_, err = w.jobs.Complete(w.Context(), a, []byte(`{"order":17}`))
+	require.NoError(w, err)
+	for _, done := range []answer{w.send(key("k")), w.send(request{method: http.MethodGet, path: first.Header.Get("Location")})} {
+		require.Equal(w, http.StatusOK, done.StatusCode)
+		require.JSONEq(w, `{"order":17}`, string(w.job(done).Result))
+		require.Equal(w, "no-store", done.Header.Get("Cache-Control"))
+	}
+	w.problem(w.send(request{keys: []string{"k"}, body: "[1]"}), http.StatusConflict, "key-reused")
 }
 
 // H16.
-func TestManyCreatesAreOneJob(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(w *world) {
-		const n = 50
-		w.create()
-		answers := make([]answer, n)
-		var group sync.WaitGroup
-		for i := range n {
-			group.Go(func() { answers[i] = w.send(key("k")) })
+func rowManyCreatesAreOneJob(w *world) {
+	const n = 50
+	w.create()
+	answers := make([]answer, n)
+	var group sync.WaitGroup
+	for i := range n {
+		group.Go(func() { answers[i] = w.send(key("k")) })
+	}
+	group.Wait()
+	ids, fresh := map[string]bool{}, 0
+	for _, a := range answers {
+		require.Equal(w, http.StatusAccepted, a.StatusCode)
+		ids[w.job(a).ID] = true
+		if a.Header.Get("Idempotent-Replayed") == "" {
+			fresh++
 		}
-		group.Wait()
-		ids, fresh := map[string]bool{}, 0
-		for _, a := range answers {
-			require.Equal(w, http.StatusAccepted, a.StatusCode)
-			ids[w.job(a).ID] = true
-			if a.Header.Get("Idempotent-Replayed") == "" {
-				fresh++
-			}
-		}
-		require.Len(w, ids, 1)
-		require.Equal(w, 1, fresh)
-	})
+	}
+	require.Len(w, ids, 1)
+	require.Equal(w, 1, fresh)
 }
 
 // The host's own intent: what it leaves out finds the same job.

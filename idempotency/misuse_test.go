@@ -3,6 +3,7 @@ package idempotency_test
 import (
 	"compress/gzip"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -153,6 +154,40 @@ func TestAResultNeverBecomesAResponse(t *testing.T) {
 				require.NotContains(w, got.Header.Get("Location"), "evil")
 			}
 		}
+	})
+}
+
+// The host's own rows are made of what the client got.
+func TestOnCompleteSeesTheResponse(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(w *world) {
+		var seen string
+		w.jobs = onejob.New(w.store, &onejob.Options{OnComplete: func(_ context.Context, _ *sql.Tx, job onejob.Job) error {
+			status, body, ok := idempotency.Response(job.Result)
+			seen = fmt.Sprint(status, " ", string(body), ok)
+			return nil
+		}})
+		w.wrap(created)
+		require.Equal(w, http.StatusCreated, w.send(key("k")).StatusCode)
+		require.Equal(w, "201 {\"order\":17}\ntrue", seen)
+		_, _, ok := idempotency.Response([]byte("{}"))
+		require.False(w, ok)
+	})
+}
+
+// A job that was withdrawn and purged was never processed.
+func TestACanceledJobThatWasPurgedWasNotProcessed(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(w *world) {
+		w.create()
+		w.send(key("k"))
+		_, err := w.op.CancelJob(w.Context(), w.only("user-7", "k").ID, onejob.Decision{By: "ada", Reason: "asked"})
+		require.NoError(w, err)
+		time.Sleep(20 * time.Millisecond)
+		n, err := w.op.Purge(w.Context(), onejob.Retention{Payloads: time.Millisecond}, 10)
+		require.NoError(w, err)
+		require.Equal(w, 1, n)
+		w.problem(w.send(key("k")), http.StatusConflict, "job-canceled")
 	})
 }
 

@@ -42,6 +42,18 @@ func decode(result []byte) (record, bool) {
 	return r, true
 }
 
+// Response takes apart the result of a job that a handler in [Layer.Wrap] has
+// completed, as onejob's OnComplete and operators see it: the status and the body
+// that its client got. It is not ok for another result, and for a response that
+// cannot be shown again.
+func Response(result []byte) (status int, body []byte, ok bool) {
+	rec, ok := decode(result)
+	if !ok || rec.Stub {
+		return 0, nil, false
+	}
+	return rec.Status, rec.body, true
+}
+
 // replayTo sends a recorded response again.
 func (l *Layer) replayTo(w http.ResponseWriter, r record) {
 	h := w.Header()

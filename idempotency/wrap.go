@@ -23,6 +23,8 @@ import (
 // hijacks or makes larger than Options.MaxResponse goes to the first caller as it
 // is; a repeated request is told 410 then.
 //
+// The job's result is the response in a form of its own: see [Response].
+//
 // Wrap the handler, inside of routing: a router's redirect is a response too, and
 // is stored. What reads the body must be inside of Wrap.
 func (l *Layer) Wrap(next http.Handler) http.Handler {

@@ -87,6 +87,8 @@ func (l *Layer) refuse(w http.ResponseWriter, job onejob.Job, err error) {
 		p.status = l.o.Conflict
 		w.Header().Del("Location") // it is another request's
 		l.tell(w, p, job)
+	case errors.Is(err, onejob.ErrKeyRetired) && job.State == onejob.JobCanceled:
+		l.tell(w, pCanceled, job) // it was never processed
 	case errors.Is(err, onejob.ErrKeyRetired):
 		l.tell(w, pExpired, job)
 	case errors.Is(err, onejob.ErrJobCanceled):

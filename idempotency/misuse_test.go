@@ -271,6 +271,12 @@ func TestAShortOutageBlocksNoKey(t *testing.T) {
 	require.Equal(t, http.StatusCreated, a.StatusCode)
 	require.Equal(t, "true", a.Header.Get("Idempotent-Replayed"))
 
+	env.Down() // nothing comes of this one, and nothing is left behind
+	w.problem(w.send(key("m")), http.StatusServiceUnavailable, "store-unavailable")
+	env.Up()
+	wait()
+	w.noJob("user-7", "m")
+
 	env.CutReplyThenDown()
 	w.problem(w.send(key("l")), http.StatusServiceUnavailable, "store-unavailable")
 	env.Up()

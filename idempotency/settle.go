@@ -26,8 +26,9 @@ func (l *Layer) start(r *http.Request, in onejob.Intent) (onejob.Job, onejob.Att
 	job, a, err = l.startOnce(r.Context(), in, try)
 	if errors.Is(err, onejob.ErrUnavailable) {
 		l.behind(r, l.o.Timeout, func(ctx context.Context) error {
-			_, a, err := l.jobs.Start(ctx, in, try)
-			if err == nil {
+			// Looked up, not begun: where nothing came of it nothing is left behind.
+			_, a, err := l.jobs.GetAttempt(ctx, try.ID)
+			if err == nil && a.State.Open() {
 				_, err = l.jobs.Fail(ctx, a, onejob.NoEffect(errNeverRan))
 			}
 			return err

@@ -13,12 +13,14 @@ import (
 var (
 	// ErrIncomplete is the error of a report whose runs were not all made.
 	ErrIncomplete = errors.New("contract: the report is not complete: qualify again, to the end")
-	// ErrOld is the error of a report whose time is over, or than which a newer
-	// one is stored: what was true then may not be now.
-	ErrOld = errors.New("contract: the report is old, or a newer one is stored: qualify again")
+	// ErrOld is the error of a report whose time is over, or which passed before a
+	// newer one that is stored: what was true then may not be now. It is also that
+	// of a report from the future, by more than five minutes.
+	ErrOld = errors.New("contract: the report is old (or from the future), or a newer one is stored: qualify again")
 )
 
 const (
+	maxSkew     = 5 * time.Minute
 	maxFailures = 100     // failures that are kept as evidence; the rest is counted
 	maxEvidence = 1 << 20 // what a store takes
 )
@@ -35,12 +37,15 @@ func Save(ctx context.Context, op *onejob.Operator, r Report) (onejob.Qualificat
 		return onejob.Qualification{}, ErrIncomplete
 	}
 	left := r.TTL - time.Since(r.At)
-	if left <= 0 {
+	if left <= 0 || time.Until(r.At) > maxSkew {
 		return onejob.Qualification{}, ErrOld
 	}
 	for q, err := range op.Qualifications(ctx) {
 		if err != nil {
 			return onejob.Qualification{}, err
+		}
+		if !r.Passed() {
+			break // bad news is stored, whatever other clocks say
 		}
 		var stored Report
 		if q.Provider == r.Route.Name && q.Requirement == r.Requirement() && json.Unmarshal(q.Evidence, &stored) == nil && stored.At.After(r.At) {

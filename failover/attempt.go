@@ -79,10 +79,11 @@ func (w *walk) attempt(ctx context.Context, t turn) (job onejob.Job, goOn bool, 
 				w.r.logFailed(o)
 				return o.job, true, nil
 			default:
+				w.r.neverAsked(o.err)
 				return o.job, false, stopped(o.job, o.name, o.err)
 			}
 		}
-		if silent && w.flying < w.r.c.Racers && w.detach(ctx, t, current) {
+		if silent && w.running(t) < w.r.c.Racers && w.detach(ctx, t, current) {
 			return current.job, true, nil
 		}
 	}

@@ -46,7 +46,8 @@ type Config struct {
 	Total time.Duration
 	// Tries is how many attempts one provider gets at one job, over all runs; one
 	// run asks each once at most. It also counts one whose process died before it
-	// asked. Default: 3.
+	// asked, and one that ended unasked because others were at the job meanwhile.
+	// Default: 3.
 	Tries int
 
 	// Patience, where it is positive, races on purpose: an attempt that has said

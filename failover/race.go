@@ -31,7 +31,24 @@ func (w *walk) detach(ctx context.Context, t turn, current began) bool {
 		// silent: then it is waited for.
 		w.r.log.Info("onejob: an attempt was not detached", "attempt", string(current.attempt.ID), "error", err.Error())
 	}
+	if err == nil {
+		a := current.attempt
+		a.State = onejob.StateDetached
+		w.detached = &a
+	}
 	return err == nil
+}
+
+// running is how many of the job's attempts may be at work: those that this run
+// has in flight, and all that are detached, whoever has begun them.
+func (w *walk) running(t turn) int {
+	n := 1
+	for _, a := range t.attempts {
+		if a.State == onejob.StateDetached {
+			n++
+		}
+	}
+	return max(n, w.flying)
 }
 
 // qualified looks beforehand. What counts is the look in the statement that

@@ -10,6 +10,7 @@ import (
 
 	"github.com/onejob-go/onejob"
 	"github.com/onejob-go/onejob/failover"
+	"github.com/onejob-go/onejob/onejobtest"
 	"github.com/onejob-go/onejob/provider"
 )
 
@@ -217,4 +218,56 @@ type panicsLater struct {
 func (p panicsLater) Call(context.Context, provider.Request) (provider.Reply, error) {
 	<-p.release
 	panic("boom")
+}
+
+// The caller has gone when the walk ends: what it is told must still be true.
+func TestADoubtIsToldToWhoHasGone(t *testing.T) {
+	t.Parallel()
+	onBoth(t, 2, func(w *world) {
+		w.qualify(1)
+		w.servers[0].Hang()
+		w.servers[1].Refuse(http.StatusTooManyRequests)
+		ctx, leave := context.WithCancel(w.Context())
+		w.servers[1].Arrived(func(chattestRequest) { leave() })
+		r := w.runner(func(c *config) { c.Patience, c.Timeout = 100*time.Millisecond, time.Second })
+		_, err := r.Run(ctx, intent("k"))
+		require.ErrorIs(w, err, onejob.ErrInDoubt)
+		require.NotErrorIs(w, err, failover.ErrNoTargetLeft)
+	})
+}
+
+// One that was let run, and whose deadline has passed, may still be at work.
+func TestADeafRacerCounts(t *testing.T) {
+	t.Parallel()
+	onBoth(t, 3, func(w *world) {
+		w.qualify(1, 2)
+		release := make(chan struct{})
+		for i := range w.targets {
+			w.targets[i] = deaf{w.targets[i], release}
+		}
+		r := w.runner(func(c *config) { c.Patience, c.Timeout = 150*time.Millisecond, 900*time.Millisecond })
+		job, err := r.Run(w.Context(), intent("k"))
+		require.ErrorIs(w, err, onejob.ErrInDoubt)
+		require.Len(w, w.states(job.ID), 2)
+		close(release)
+		w.waitAll(r)
+	})
+}
+
+// Nobody was asked: an attempt whose beginning got no answer does not stay in
+// doubt.
+func TestALostBeginningLeavesNoDoubt(t *testing.T) {
+	t.Parallel()
+	env := onejobtest.New(t, nil)
+	w := newWorld(t, env.Store, 1, errand{})
+	r := w.runner()
+	env.CutReplyThenDown()
+	_, err := r.Run(t.Context(), intent("k"))
+	require.ErrorIs(t, err, onejob.ErrUnavailable)
+	env.Up()
+	w.waitAll(r)
+	require.Equal(t, onejob.StatusPending, must(w.jobs.GetByKey(t.Context(), "owner-1", "k")).Status())
+	require.Equal(t, []int{0}, w.calls())
+	job, err := r.Run(t.Context(), intent("k"))
+	w.requireDone(job, err, 0)
 }

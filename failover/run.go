@@ -54,6 +54,7 @@ type walk struct {
 	flying   int           // calls of Jobs.Do under way
 	turn     int           // which of them is the newest
 	asked    map[onejob.AttemptID]bool
+	detached *onejob.Attempt           // one that was seen so, if any
 	own      map[onejob.AttemptID]bool // attempts that this run is waiting for
 	used     map[string]bool           // providers that this run has asked
 	stale    map[onejob.AttemptID]bool // attempts that called nobody
@@ -138,25 +139,32 @@ func (r *Runner) overdue(a onejob.Attempt) bool { return !r.c.Now().Before(a.Dea
 // end is how a walk ends that has no result. What is detached may have acted,
 // and may still win: then the job is in doubt, whatever else is the matter.
 func (w *walk) end(ctx context.Context, job onejob.Job, err error) (onejob.Job, error) {
-	if !errors.Is(err, ErrNoTargetLeft) && !errors.Is(err, ErrOutOfTime) && !errors.Is(err, onejob.ErrNotQualified) {
+	if !errors.Is(err, ErrNoTargetLeft) && !errors.Is(err, ErrOutOfTime) && !errors.Is(err, onejob.ErrNotQualified) &&
+		!errors.Is(err, onejob.ErrTooManyAttempts) && !(errors.Is(err, onejob.ErrUnavailable) && w.detached != nil) {
 		return job, err
 	}
+	// Also where the caller has gone meanwhile: what is told may be acted upon.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.r.c.Timeout+endTime)
+	defer cancel()
 	w.own = nil // nobody waits for them any more
-	for range 2 {
+	for asks := true; ; asks = false {
 		now, attempts, lerr := w.look(ctx)
-		if lerr != nil {
-			return job, err
-		}
-		job = now
-		if job.State == onejob.JobCompleted {
-			return job, nil
-		}
-		if job.Attempt != nil || !w.resolveDetached(ctx, job, attempts) {
-			return job, inDoubt(err, job, attempts)
+		switch {
+		case lerr != nil && w.detached != nil:
+			return job, inDoubt(err, job, []onejob.Attempt{*w.detached})
+		case lerr != nil:
+			return job, stopped(job, "", lerr)
+		case now.State == onejob.JobCompleted:
+			return now, nil
+		case now.Attempt != nil:
+			return now, stopped(now, now.Attempt.Provider, refusal(now)) // another worker's
+		case !asks || !w.resolveDetached(ctx, now, attempts):
+			return now, inDoubt(err, now, attempts)
 		}
 	}
-	return job, err
 }
+
+const endTime = 10 * time.Second
 
 // inDoubt is err, or the doubt that is more than that.
 func inDoubt(err error, job onejob.Job, attempts []onejob.Attempt) error {
@@ -183,6 +191,11 @@ func (w *walk) look(ctx context.Context) (onejob.Job, []onejob.Attempt, error) {
 		return job, nil, err
 	}
 	attempts, err := w.r.jobs.Attempts(ctx, w.in.Owner, job.ID)
+	for i := range attempts {
+		if attempts[i].State == onejob.StateDetached {
+			w.detached = &attempts[i]
+		}
+	}
 	return job, attempts, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -326,4 +327,103 @@ func TestEachProblemIsDocumented(t *testing.T) {
 	}
 	require.Greater(t, len(idempotency.Problems), 15)
 	require.True(t, strings.HasSuffix(idempotency.ProblemBase, "docs/http.md#problem-"))
+}
+
+// A batch that serves other requests within its own: each has its own job and its
+// own verdict.
+func TestARequestWithinARequestIsAJobOfItsOwn(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(w *world) {
+		l, charges := w.layer(), 0
+		mux := http.NewServeMux()
+		inner := func(r *http.Request, path, key string) int {
+			sub := httptest.NewRequestWithContext(r.Context(), http.MethodPost, path, strings.NewReader("{}"))
+			sub.Header.Set("X-User", "user-7")
+			sub.Header.Set("Content-Type", "application/json")
+			sub.Header.Set("Idempotency-Key", key)
+			rec := httptest.NewRecorder()
+			mux.ServeHTTP(rec, sub)
+			return rec.Code
+		}
+		mux.Handle("/orders", l.Wrap(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			inner(r, "/charge", "item-0")
+			rw.WriteHeader(inner(r, "/check", "item-1"))
+		})))
+		mux.Handle("/charge", l.Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { charges++ })))
+		mux.Handle("/check", l.Wrap(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			idempotency.NothingHappened(r.Context())
+			rw.WriteHeader(http.StatusUnprocessableEntity)
+		})))
+		w.serve(l, mux)
+		for range 2 {
+			require.Equal(w, http.StatusUnprocessableEntity, w.send(key("batch")).StatusCode)
+		}
+		require.Equal(w, 1, charges)
+		require.Equal(w, onejob.StatusCompleted, w.only("user-7", "item-0").Status())
+		require.Equal(w, onejob.StatusCompleted, w.only("user-7", "batch").Status())
+	})
+}
+
+// flaky gives no answer to the first so many completions.
+type flaky struct {
+	onejob.Store
+	left *atomic.Int32
+}
+
+func (f flaky) Complete(ctx context.Context, p onejob.CompleteParams) (onejob.Record, bool, error) {
+	if f.left.Add(-1) >= 0 {
+		return onejob.Record{}, false, errors.New("connection reset")
+	}
+	return f.Store.Complete(ctx, p)
+}
+
+func (f flaky) Find(ctx context.Context, p onejob.FindParams) (onejob.Record, error) {
+	if f.left.Load() > 0 {
+		return onejob.Record{}, errors.New("connection reset")
+	}
+	return f.Store.Find(ctx, p)
+}
+
+// slowStart takes its time to say that an attempt has begun.
+type slowStart struct {
+	onejob.Store
+	by time.Duration
+}
+
+func (s slowStart) Start(ctx context.Context, p onejob.CreateParams, try onejob.BeginParams) (onejob.Record, bool, error) {
+	rec, begun, err := s.Store.Start(ctx, p, try)
+	time.Sleep(s.by)
+	return rec, begun, err
+}
+
+func TestWhatIsStoredBehindTheAnswer(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(w *world) {
+		left := new(atomic.Int32)
+		w.jobs = onejob.New(flaky{w.store, left}, nil)
+		l := w.layer()
+		w.serve(l, l.Wrap(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { left.Store(6); created(rw, r) })))
+		require.Equal(w, http.StatusCreated, w.send(key("k")).StatusCode)
+		ctx, cancel := context.WithTimeout(w.Context(), 20*time.Second)
+		defer cancel()
+		require.NoError(w, l.Wait(ctx))
+		require.Equal(w, "true", w.send(key("k")).Header.Get("Idempotent-Replayed"))
+	})
+}
+
+// Who hears only after the attempt's time that it has begun runs no handler, and
+// blocks no key.
+func TestAHandlerIsNotRunAfterItsTime(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(w *world) {
+		w.jobs = onejob.New(slowStart{w.store, 300 * time.Millisecond}, nil)
+		l := w.layer(func(o *idempotency.Options) { o.Timeout = 200 * time.Millisecond })
+		w.serve(l, l.Wrap(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.runs.Add(1) })))
+		w.problem(w.send(key("k")), http.StatusServiceUnavailable, "store-unavailable")
+		ctx, cancel := context.WithTimeout(w.Context(), 20*time.Second)
+		defer cancel()
+		require.NoError(w, l.Wait(ctx))
+		require.Zero(w, w.runs.Load())
+		require.Equal(w, onejob.StatusPending, w.only("user-7", "k").Status())
+	})
 }

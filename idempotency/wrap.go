@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/onejob-go/onejob"
 )
@@ -37,26 +38,42 @@ func (l *Layer) Wrap(next http.Handler) http.Handler {
 		if !ok {
 			return
 		}
+		begin := time.Now()
 		job, a, err := l.start(r, in)
 		if err != nil {
-			l.write(w, r, job, err == nil || errors.Is(err, onejob.ErrCompleted), true, err)
+			l.write(w, r, job, errors.Is(err, onejob.ErrCompleted), true, err)
 			return
 		}
-		l.run(w, r, next, job, a, raw)
+		// The time that the beginning took is the attempt's too: others take it for
+		// overdue by then.
+		left := a.Timeout - time.Since(begin)
+		if left <= 0 {
+			l.neverRan(r, a.ID)
+			l.write(w, r, job, false, true, onejob.ErrUnavailable)
+			return
+		}
+		l.run(w, r, next, job, a, raw, left)
 	})
 }
 
 // isInside reports whether the request has come through this layer already: who
-// wraps a router and a route of it means one job.
+// wraps a router and a route of it means one job. A request with another key,
+// which a handler serves within its own, is another job.
 func (l *Layer) isInside(r *http.Request) bool {
 	id := identityOf(r.Context())
-	return id != nil && id.layer == l
+	if id == nil || id.layer != l {
+		return false
+	}
+	key, err := keyOf(r.Header, l.o.Strict)
+	return err == nil && key == id.job.Key
 }
 
 // run is the handler's turn, and what becomes of it.
-func (l *Layer) run(w http.ResponseWriter, r *http.Request, next http.Handler, job onejob.Job, a onejob.Attempt, raw []byte) {
+func (l *Layer) run(w http.ResponseWriter, r *http.Request, next http.Handler, job onejob.Job, a onejob.Attempt, raw []byte, left time.Duration) {
 	ctx, cancel := a.Context(r.Context())
 	defer cancel()
+	ctx, end := context.WithTimeout(ctx, left)
+	defer end()
 	ctx, id := withIdentity(ctx, job, a)
 	id.layer = l
 	own := r.WithContext(ctx)
@@ -67,9 +84,8 @@ func (l *Layer) run(w http.ResponseWriter, r *http.Request, next http.Handler, j
 	defer func() {
 		if !returned {
 			// A panic goes on, to be logged as the host does.
-			l.settle(r, a, func(ctx context.Context) error {
-				_, err := l.jobs.MarkUnknown(ctx, a, errors.New("the handler panicked"))
-				return err
+			_, _ = l.settle(r, a, func(ctx context.Context) (onejob.Job, error) {
+				return l.jobs.MarkUnknown(ctx, a, errors.New("the handler panicked"))
 			})
 		}
 	}()
@@ -92,14 +108,12 @@ func (l *Layer) finish(w http.ResponseWriter, r *http.Request, rec *recorder, id
 	}
 	switch {
 	case nothing || slices.Contains(l.o.NoEffect, rec.status):
-		l.settle(r, a, func(ctx context.Context) error {
-			_, err := l.jobs.Fail(ctx, a, onejob.NoEffect(fmt.Errorf("the handler answered %d and said that nothing happened", rec.status)))
-			return err
+		_, _ = l.settle(r, a, func(ctx context.Context) (onejob.Job, error) {
+			return l.jobs.Fail(ctx, a, onejob.NoEffect(fmt.Errorf("the handler answered %d and said that nothing happened", rec.status)))
 		})
 	case rec.status >= 500:
-		l.settle(r, a, func(ctx context.Context) error {
-			_, err := l.jobs.MarkUnknown(ctx, a, fmt.Errorf("the handler answered %d", rec.status))
-			return err
+		_, _ = l.settle(r, a, func(ctx context.Context) (onejob.Job, error) {
+			return l.jobs.MarkUnknown(ctx, a, fmt.Errorf("the handler answered %d", rec.status))
 		})
 	default:
 		if job, err := l.complete(r, rec, a); errors.Is(err, onejob.ErrLateResult) || errors.Is(err, onejob.ErrResultMismatch) {
@@ -133,20 +147,18 @@ func lateAnswer(job onejob.Job, err error) error {
 
 // complete stores the response, or where it cannot be shown again that there
 // was one.
-func (l *Layer) complete(r *http.Request, rec *recorder, a onejob.Attempt) (job onejob.Job, err error) {
+func (l *Layer) complete(r *http.Request, rec *recorder, a onejob.Attempt) (onejob.Job, error) {
 	stored := record{Status: rec.status, Header: rec.kept(l.replay), body: rec.body.Bytes()}
 	stub := record{Status: max(rec.status, 200), Stub: true}
 	if rec.sent {
 		stored = stub
 	}
 	whole, short := stored.encode(), stub.encode()
-	err = l.settle(r, a, func(ctx context.Context) error {
-		var err error
-		job, err = l.jobs.Complete(ctx, a, whole)
+	return l.settle(r, a, func(ctx context.Context) (onejob.Job, error) {
+		job, err := l.jobs.Complete(ctx, a, whole)
 		if errors.Is(err, onejob.ErrInvalid) && !stored.Stub {
 			job, err = l.jobs.Complete(ctx, a, short) // larger than Options.MaxResult
 		}
-		return err
+		return job, err
 	})
-	return job, err
 }

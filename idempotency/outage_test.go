@@ -56,12 +56,13 @@ func TestTheStoreFailsInMidHandler(t *testing.T) {
 			env.Down()
 		}
 		created(rw, r)
-	})
+	}, func(o *idempotency.Options) { o.Timeout = time.Second })
 	require.Equal(t, http.StatusCreated, w.send(key("k")).StatusCode)
 	w.problem(w.send(key("l")), http.StatusServiceUnavailable, "store-unavailable")
 	require.Contains(t, w.logs.String(), "not stored as it said")
+	time.Sleep(1500 * time.Millisecond) // past the time for which it is tried again
 	env.Up()
-	w.problem(w.send(key("k")), http.StatusConflict, "request-outstanding")
+	w.problem(w.send(key("k")), http.StatusConflict, "request-outstanding") // this store's clock stands still
 	env.Advance(time.Hour)
 	w.problem(w.send(key("k")), http.StatusConflict, "outcome-unknown")
 	require.Equal(t, int64(1), w.runs.Load())

@@ -43,7 +43,7 @@ func TestAfterATimeoutNobodyIsCalledUntilTheDoubtEnds(t *testing.T) {
 			onBoth(t, 2, func(w *world) {
 				w.qualify(1)
 				w.servers[0].Hang()
-				r := w.runner(func(c *config) { c.Timeout = time.Second })
+				r := w.runner(func(c *config) { c.Timeout = 2 * time.Second })
 				_, err := r.Run(w.Context(), intent("k"))
 				require.ErrorIs(w, err, onejob.ErrInDoubt)
 				var e *failover.Error

@@ -3,6 +3,7 @@ package failover_test
 import (
 	"context"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -104,7 +105,7 @@ func TestARaceThatNobodyWinsIsInDoubt(t *testing.T) {
 		w.qualify(1)
 		w.servers[0].Hang()
 		w.servers[1].Refuse(http.StatusTooManyRequests)
-		r := w.runner(func(c *config) { c.Patience, c.Timeout = 100*time.Millisecond, time.Second })
+		r := w.runner(func(c *config) { c.Patience, c.Timeout = 100*time.Millisecond, 3*time.Second })
 		job, err := r.Run(w.Context(), intent("k"))
 		require.ErrorIs(w, err, onejob.ErrInDoubt)
 		require.NotErrorIs(w, err, failover.ErrNoTargetLeft, "a host that takes that for a failure would refund what may have been done")
@@ -127,7 +128,7 @@ func TestADetachedAttemptKeepsItsProviderFromASecond(t *testing.T) {
 		w.qualify(1)
 		w.servers[0].Hang()
 		w.servers[1].Refuse(http.StatusTooManyRequests)
-		r := w.runner(func(c *config) { c.Timeout = 300 * time.Millisecond })
+		r := w.runner(func(c *config) { c.Timeout = 2 * time.Second })
 		job, err := r.Run(w.Context(), intent("k"))
 		require.ErrorIs(w, err, onejob.ErrInDoubt)
 		_, err = w.op.DetachAttempt(w.Context(), job.Attempt.ID, word)
@@ -148,7 +149,7 @@ func TestADetachedDoubtOutweighsAMissingProof(t *testing.T) {
 	t.Parallel()
 	onBoth(t, 2, func(w *world) {
 		w.servers[0].Hang()
-		r := w.runner(func(c *config) { c.Timeout = 300 * time.Millisecond })
+		r := w.runner(func(c *config) { c.Timeout = 2 * time.Second })
 		job, err := r.Run(w.Context(), intent("k"))
 		require.ErrorIs(w, err, onejob.ErrInDoubt)
 		_, err = w.op.DetachAttempt(w.Context(), job.Attempt.ID, word)
@@ -173,7 +174,8 @@ func TestNoMoreRunAtOnceThanRacers(t *testing.T) {
 			r := w.runner(racing, func(c *config) { c.Racers = racers })
 			done := make(chan error)
 			go func() { _, err := r.Run(w.Context(), intent("k")); done <- err }()
-			time.Sleep(600 * time.Millisecond) // six times the patience
+			require.Eventually(w, func() bool { return slices.Equal(want, w.calls()) }, 20*time.Second, 10*time.Millisecond)
+			time.Sleep(400 * time.Millisecond) // four times the patience
 			require.Equal(w, want, w.calls())
 			w.servers[0].Release()
 			require.NoError(w, <-done)
@@ -229,7 +231,7 @@ func TestADoubtIsToldToWhoHasGone(t *testing.T) {
 		w.servers[1].Refuse(http.StatusTooManyRequests)
 		ctx, leave := context.WithCancel(w.Context())
 		w.servers[1].Arrived(func(chattestRequest) { leave() })
-		r := w.runner(func(c *config) { c.Patience, c.Timeout = 100*time.Millisecond, time.Second })
+		r := w.runner(func(c *config) { c.Patience, c.Timeout = 100*time.Millisecond, 3*time.Second })
 		_, err := r.Run(ctx, intent("k"))
 		require.ErrorIs(w, err, onejob.ErrInDoubt)
 		require.NotErrorIs(w, err, failover.ErrNoTargetLeft)
@@ -245,7 +247,7 @@ func TestADeafRacerCounts(t *testing.T) {
 		for i := range w.targets {
 			w.targets[i] = deaf{w.targets[i], release}
 		}
-		r := w.runner(func(c *config) { c.Patience, c.Timeout = 150*time.Millisecond, 900*time.Millisecond })
+		r := w.runner(func(c *config) { c.Patience, c.Timeout = 150*time.Millisecond, 3*time.Second })
 		job, err := r.Run(w.Context(), intent("k"))
 		require.ErrorIs(w, err, onejob.ErrInDoubt)
 		require.Len(w, w.states(job.ID), 2)

@@ -166,6 +166,6 @@ func (w *world) states(job onejob.JobID) []string {
 
 var word = onejob.Decision{By: "ada", Reason: "asked the provider"}
 
-func short(c *failover.Config) { c.Timeout = 500 * time.Millisecond }
+func short(c *failover.Config) { c.Timeout = 2 * time.Second }
 
 type config = failover.Config

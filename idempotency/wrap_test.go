@@ -328,7 +328,7 @@ func rowAnOverdueHandlerIsInDoubt(w *world) {
 		<-r.Context().Done()
 		<-release
 		created(rw, r)
-	}, func(o *idempotency.Options) { o.Timeout = 50 * time.Millisecond })
+	}, func(o *idempotency.Options) { o.Timeout = 2 * time.Second })
 	done := make(chan answer)
 	go func() { done <- w.send(key("k")) }()
 	<-at

@@ -37,6 +37,11 @@ func (p deaf) Call(_ context.Context, r provider.Request) (provider.Reply, error
 	return p.Provider.Call(context.Background(), r)
 }
 
+// deafAsking can be asked what became of a call.
+type deafAsking struct{ deaf }
+
+func (p deafAsking) Unwrap() provider.Provider { return p.deaf.Provider }
+
 type panics struct{ provider.Provider }
 
 func (panics) Call(context.Context, provider.Request) (provider.Reply, error) { panic("boom") }

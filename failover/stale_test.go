@@ -160,7 +160,7 @@ func TestNoTraceOfACallUnderWayProvesNothing(t *testing.T) {
 	onBoth(t, 2, func(w *world) {
 		w.qualify(1)
 		release := make(chan struct{})
-		w.targets[0] = deaf{w.targets[0], release}
+		w.targets[0] = deafAsking{deaf{w.targets[0], release}}
 		later := time.Now()
 		r := w.runner(short, func(c *config) { c.Now = func() time.Time { return later } })
 		_, err := r.Run(w.Context(), intent("k"))

@@ -26,6 +26,7 @@ func rowARepeatedRequestGetsTheStoredResponse(w *world) {
 	require.Equal(w, "session=canary", first.Header.Get("Set-Cookie"))
 	require.Empty(w, first.Header.Get("Idempotent-Replayed"))
 	require.Equal(w, `"k"`, first.Header.Get("Idempotency-Key"))
+	require.NotContains(w, string(w.only("user-7", "k").Result), "canary", "cookies are not even stored")
 	for range 3 {
 		again := w.send(key("k"))
 		require.Equal(w, first.StatusCode, again.StatusCode)
@@ -120,6 +121,7 @@ func TestAnotherRequestWithTheKeyConflicts(t *testing.T) {
 			require.Contains(w, a.Header.Get("Link"), "describedby", name)
 			require.Empty(w, a.Header.Get("Retry-After"))
 			require.Equal(w, "false", a.Header.Get("X-Should-Retry"))
+			require.Empty(w, a.Header.Get("Location"), "it is another request's")
 		}
 		for _, same := range []request{{keys: k, body: "{ \"item\" : \"pen\" }\n"}, {keys: k, media: "Application/JSON; charset=utf-8"}} {
 			require.Equal(w, http.StatusCreated, w.send(same).StatusCode, "the same input in another form")

@@ -24,11 +24,11 @@ var unprove = map[string]func(w *world, target int){
 		require.NoError(w, err)
 	},
 	"expired": func(w *world, i int) {
-		spec := chattest.Spec()
-		spec.TTL = 2 * time.Second
-		c, err := contract.New(spec)
+		r, err := w.contract.Qualify(w.Context(), w.targets[i], nil)
 		require.NoError(w, err)
-		saveUnder(w, c, i)
+		r.TTL = time.Since(r.At) + 2*time.Second // however long that took
+		_, err = contract.Save(w.Context(), w.op, r)
+		require.NoError(w, err)
 		time.Sleep(2100 * time.Millisecond)
 	},
 	"changed": func(w *world, i int) {

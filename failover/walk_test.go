@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -128,10 +129,10 @@ func TestTheTotalTimeIsSharedByTheAttempts(t *testing.T) {
 	onBoth(t, 2, func(w *world) {
 		w.qualify(1)
 		w.servers[0].Refuse(http.StatusTooManyRequests)
-		later := 0 * time.Second
+		var later atomic.Int64 // the server's goroutine moves it
 		r := w.runner(func(c *config) {
 			c.Total = time.Minute
-			c.Now = func() time.Time { return time.Now().Add(later) }
+			c.Now = func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
 		})
 		job, err := r.Run(w.Context(), intent("k"))
 		w.requireDone(job, err, 1)
@@ -140,15 +141,15 @@ func TestTheTotalTimeIsSharedByTheAttempts(t *testing.T) {
 		require.Equal(w, 20*time.Second, attempts[0].Timeout)
 
 		w.servers[1].Refuse(http.StatusTooManyRequests)
-		w.servers[0].Arrived(func(chattest.Request) { later = 45 * time.Second })
+		w.servers[0].Arrived(func(chattest.Request) { later.Store(int64(45 * time.Second)) })
 		job, err = r.Run(w.Context(), intent("k2"))
 		require.ErrorIs(w, err, failover.ErrNoTargetLeft)
 		_, attempts, err = w.op.Get(w.Context(), job.ID)
 		require.NoError(w, err)
 		require.Greater(w, 15*time.Second, attempts[1].Timeout, "no more than what is left")
 
-		w.servers[0].Arrived(func(chattest.Request) { later = 58500 * time.Millisecond })
-		later = 0
+		w.servers[0].Arrived(func(chattest.Request) { later.Store(int64(58500 * time.Millisecond)) })
+		later.Store(0)
 		job, err = r.Run(w.Context(), intent("k3"))
 		require.ErrorIs(w, err, failover.ErrOutOfTime, "too little is left for anything but a doubt")
 		require.Len(w, w.states(job.ID), 1)

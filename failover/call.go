@@ -85,7 +85,7 @@ func (r *Runner) keepRef(ctx context.Context, a onejob.Attempt, ref string) {
 const refTime = 5 * time.Second
 
 // afterDeadline writes what a provider said after its attempt became unknown. A
-// database that is away is waited for, some ten minutes: this is the last that
+// database that is away is waited for, some seven minutes: this is the last that
 // is heard of it.
 func (r *Runner) afterDeadline(ctx context.Context, route provider.Route, job onejob.Job, a onejob.Attempt, reply provider.Reply, err error) {
 	r.keepRef(ctx, a, reply.Ref)

@@ -427,3 +427,23 @@ func TestAHandlerIsNotRunAfterItsTime(t *testing.T) {
 		require.Equal(w, onejob.StatusPending, w.only("user-7", "k").Status())
 	})
 }
+
+// An OnComplete that panics where nobody waits ends no process.
+func TestAPanicBehindTheAnswerEndsNoProcess(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(w *world) {
+		left := new(atomic.Int32)
+		w.jobs = onejob.New(flaky{w.store, left}, &onejob.Options{
+			OnComplete: func(context.Context, *sql.Tx, onejob.Job) error { panic("canary") },
+		})
+		l := w.layer()
+		w.serve(l, l.Wrap(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { left.Store(6); created(rw, r) })))
+		require.Equal(w, http.StatusCreated, w.send(key("k")).StatusCode)
+		ctx, cancel := context.WithTimeout(w.Context(), 20*time.Second)
+		defer cancel()
+		require.NoError(w, l.Wait(ctx))
+		require.NotEqual(w, onejob.JobCompleted, w.only("user-7", "k").State)
+		require.Contains(w, w.logs.String(), "a panic while")
+		require.NotContains(w, w.logs.String(), "canary")
+	})
+}

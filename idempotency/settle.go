@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"github.com/onejob-go/onejob"
@@ -90,6 +91,12 @@ func (l *Layer) behind(r *http.Request, most time.Duration, step func(ctx contex
 	go func() {
 		defer l.late.Done()
 		defer cancel()
+		defer func() {
+			// Of OnComplete, say: net/http would have caught it, had the caller waited.
+			if recover() != nil {
+				l.log.Error("onejob: a panic while a result was stored behind its answer", "stack", string(debug.Stack()))
+			}
+		}()
 		for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 			select {
 			case <-ctx.Done():

@@ -23,6 +23,7 @@ type Jobs struct {
 	maxResult   int
 	maxAttempts int
 	onComplete  func(ctx context.Context, tx *sql.Tx, job Job) error
+	observer    Observer // nil where nobody asks
 	txs         sync.Map // *sql.Tx of a running Tx → *openTx
 	txKey       any      // under which a context carries its transaction
 }
@@ -59,6 +60,8 @@ type Options struct {
 	// Use tx and the context handed in: other operations of this Jobs that
 	// write are refused under it, for they would wait for this transaction.
 	OnComplete func(ctx context.Context, tx *sql.Tx, job Job) error
+	// Observer hears of every operation. Default: nobody does, at no cost.
+	Observer Observer
 }
 
 // New returns a Jobs over store. Nil options mean the defaults. A limit above
@@ -77,6 +80,7 @@ func New(store Store, opts *Options) *Jobs {
 		maxResult:   limitOr(o.MaxResult, 1<<20),
 		maxAttempts: o.MaxAttempts,
 		onComplete:  o.OnComplete,
+		observer:    o.Observer,
 	}
 	s.txStore, _ = store.(TxStore)
 	if s.log == nil {

@@ -72,7 +72,6 @@ func intentOf(key string) onejob.Intent {
 	return onejob.Intent{Owner: "owner-1", Key: key, Kind: "charge"}
 }
 
-
 // notObserved are the methods that no observer hears of, and why.
 var notObserved = map[string]string{
 	"Operator.Attempts":       "it pages",

@@ -24,7 +24,8 @@ type watchedStore struct {
 	onejob.Store
 	looks, most, finds atomic.Int64
 	blind, down        atomic.Bool
-	found              chan struct{} // each Find, where it is set
+	mu                 sync.Mutex
+	meanwhile          func() // runs once, between the store's answer to a Find and its return
 }
 
 func (s *watchedStore) Settled(ctx context.Context, ids []onejob.JobID, clock func() time.Time) ([]onejob.JobID, error) {
@@ -40,12 +41,22 @@ func (s *watchedStore) Settled(ctx context.Context, ids []onejob.JobID, clock fu
 }
 
 func (s *watchedStore) Find(ctx context.Context, p onejob.FindParams) (onejob.Record, error) {
-	s.finds.Add(1)
 	rec, err := s.Store.Find(ctx, p)
-	if s.found != nil {
-		s.found <- struct{}{}
+	s.mu.Lock()
+	f := s.meanwhile
+	s.meanwhile = nil
+	s.mu.Unlock()
+	if f != nil {
+		f()
 	}
+	s.finds.Add(1)
 	return rec, err
+}
+
+func (s *watchedStore) during(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.meanwhile = f
 }
 
 func (s *watchedStore) Tx(ctx context.Context, fn func(context.Context, *sql.Tx) error) error {
@@ -141,6 +152,52 @@ func TestWhatThisProcessChangesIsToldToItsWaiters(t *testing.T) {
 		}, time.Minute, 10*time.Millisecond)
 		require.Equal(t, onejob.StatusUnknown, (<-waits).job.Status())
 	})
+}
+
+// Between the first look and the wait is no gap: the word is not said twice.
+func TestAWordDuringTheFirstLookIsHeard(t *testing.T) {
+	t.Parallel()
+	store := &watchedStore{Store: dbtest.SQLite(t)}
+	store.blind.Store(true)
+	jobs := onejob.New(store, nil)
+	job, a, err := jobs.Start(t.Context(), intentOf("k"), hourTry)
+	require.NoError(t, err)
+	store.during(func() {
+		_, err := jobs.Complete(t.Context(), a, []byte("r"))
+		require.NoError(t, err)
+	})
+	got, err := jobs.Wait(t.Context(), "owner-1", job.ID)
+	require.NoError(t, err)
+	require.Equal(t, []byte("r"), got.Result)
+}
+
+// Who came while the store was asked has read something newer than its answer.
+func TestAWaiterIsNotToldWhatIsOlderThanItsWait(t *testing.T) {
+	t.Parallel()
+	store := &watchedStore{Store: dbtest.SQLite(t)}
+	store.blind.Store(true)
+	jobs := onejob.New(store, nil)
+	others := onejob.New(store.Store, nil)
+	job, a, err := jobs.Start(t.Context(), intentOf("k"), hourTry)
+	require.NoError(t, err)
+	first := waitFor(t, jobs, store, job.ID)
+	var second <-chan answered
+	sat := make(chan struct{})
+	store.during(func() { // the word of the doubt has been heard, and the job read
+		_, err := onejob.NewOperator(others).Refute(t.Context(), a.ID, lockWord)
+		require.NoError(t, err)
+		second = waitFor(t, jobs, store, job.ID)
+		close(sat)
+	})
+	_, err = jobs.MarkUnknown(t.Context(), a, nil)
+	require.NoError(t, err)
+	require.Equal(t, onejob.StatusUnknown, (<-first).job.Status())
+	<-sat
+	b, err := others.BeginAttempt(t.Context(), job, hourTry)
+	require.NoError(t, err)
+	_, err = jobs.Complete(t.Context(), b, nil)
+	require.NoError(t, err)
+	require.Equal(t, onejob.StatusCompleted, (<-second).job.Status())
 }
 
 // hub is a Notifier between the Jobs of one test.

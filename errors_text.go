@@ -71,6 +71,14 @@ func hint(state string) string {
 		return " (the role lacks a privilege)"
 	case "26000", "42P05":
 		return " (behind a pooler? set PostgresOptions.Unprepared)"
+	case "08P01":
+		return " (is it a pooler that does not know a parameter of the connection?)"
+	case "0A000":
+		return " (is it a standby? or the tables were made anew)"
+	case "53100":
+		return " (the disk of the database is full)"
+	case "55P03", "57014":
+		return " (it took longer than the server allows: who holds the job's row?)"
 	}
 	return ""
 }

@@ -33,3 +33,6 @@ func SetMaxBatchTime(s *SQLiteStore, d time.Duration) { s.queue.maxTime = d }
 
 // MaxBatch is how many writes one transaction takes in.
 const MaxBatch = maxBatch
+
+// SweepStatement is what Sweep sends.
+func SweepStatement(s *PostgresStore) string { return s.sql.render(pgSweep) }

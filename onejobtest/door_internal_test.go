@@ -27,6 +27,7 @@ var abilities = map[string]reflect.Type{
 	"BatchStore":    reflect.TypeFor[onejob.BatchStore](),
 
 	"QualificationStore": reflect.TypeFor[onejob.QualificationStore](),
+	"WaitStore":          reflect.TypeFor[onejob.WaitStore](),
 }
 
 // storesInTheLibrary are the exported interfaces of the root package that are
@@ -178,6 +179,10 @@ var methods = map[string]struct {
 	}},
 	"QualificationStore.Qualifications": {false, func(s *subject) error {
 		_, err := s.door.Qualifications(s.ctx, nil, 9)
+		return err
+	}},
+	"WaitStore.Settled": {false, func(s *subject) error {
+		_, err := s.door.Settled(s.ctx, []onejob.JobID{"00000000-0000-7000-8000-000000000000"}, nil)
 		return err
 	}},
 	"OperatorStore.Page": {false, func(s *subject) error {

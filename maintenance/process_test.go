@@ -74,7 +74,7 @@ func TestWhenTheHolderIsKilledAnotherTakesOver(t *testing.T) {
 			onBoth(t, func(w *world) {
 				w.final(200)
 				e := w.where
-				e.Diary, e.Every, e.Lease, e.Work, e.Limit = w.diary(), 500*time.Millisecond, 4*time.Second, 300*time.Millisecond, 1
+				e.Diary, e.Every, e.Lease, e.Work, e.Limit = w.diary(), 500*time.Millisecond, 6*time.Second, 300*time.Millisecond, 1
 				processes := map[int]*exec.Cmd{}
 				for range 3 {
 					cmd := w.process(e)
@@ -140,7 +140,7 @@ func TestARunThatIsUnderWayIsRenewed(t *testing.T) {
 		w.final(10)
 		e := w.where
 		// One run takes longer than the lease, in steps that are shorter.
-		e.Diary, e.Every, e.Lease, e.Work, e.Limit = w.diary(), 300*time.Millisecond, 3*time.Second, 600*time.Millisecond, 1
+		e.Diary, e.Every, e.Lease, e.Work, e.Limit = w.diary(), 300*time.Millisecond, 6*time.Second, time.Second, 1
 		w.process(e)
 		w.process(e)
 		var runs []stretch

@@ -113,14 +113,14 @@ func TestAFleetAsksOncePerIntervalAndNeverTwiceAtOnce(t *testing.T) {
 				Run: func(ctx context.Context) (maintenance.Pass, error) { return maintenance.Pass{}, run(ctx) },
 			}}}))
 		}
-		time.Sleep(4 * day)
+		time.Sleep(3 * day)
 		mu.Lock()
 		defer mu.Unlock()
 		require.Equal(w, 1, most, "several asked at once")
 		// Ten minutes each, and the interval, but for the jitter and the time until
 		// one of them looks again.
-		require.LessOrEqual(w, runs, 4*24*60/(34+10))
-		require.Greater(w, runs, 4*24*60/(46+10+15))
+		require.LessOrEqual(w, runs, 3*24*60/(34+10))
+		require.Greater(w, runs, 3*24*60/(46+10+15))
 		var skipped int64
 		for _, l := range loops {
 			skipped += asked(l).Skipped

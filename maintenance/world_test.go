@@ -105,10 +105,12 @@ func intent(key string) onejob.Intent {
 }
 
 // final completes so many jobs.
-func (w *world) final(n int) {
+func (w *world) final(n int) { w.finalOf("final", n) }
+
+func (w *world) finalOf(key string, n int) {
 	w.Helper()
 	for i := range n {
-		_, a, err := w.jobs.Start(w.Context(), intent(fmt.Sprint("final-", i)), onejob.Try{Provider: "p", Timeout: time.Hour})
+		_, a, err := w.jobs.Start(w.Context(), intent(fmt.Sprint(key, "-", i)), onejob.Try{Provider: "p", Timeout: time.Hour})
 		require.NoError(w, err)
 		_, err = w.jobs.Complete(w.Context(), a, []byte("result-canary"))
 		require.NoError(w, err)

@@ -2,6 +2,8 @@ package onejob_test
 
 import (
 	"database/sql"
+	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -122,5 +124,34 @@ func TestWhoIsRefusedATurnTouchesNothing(t *testing.T) {
 		_, err = tx.Exec(`UPDATE onejob_turns SET holder = holder`)
 		require.NoError(t, err)
 		requireTurn(t, op, "b", 2*time.Hour, false, "it does not wait for the process that writes")
+	})
+}
+
+// A host's default isolation must not turn a lost race into an error.
+func TestTurnsAreGivenUnderAnyIsolation(t *testing.T) {
+	t.Parallel()
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		for _, isolation := range []string{"repeatable read", "serializable"} {
+			dsn := withSetting(t, dbtest.PostgresDSN(t), "default_transaction_isolation", isolation)
+			op := clockedOperator(postgresOn(t, dbtest.OpenPostgres(t, dsn), nil), new(atomic.Int64))
+			for round := range 20 {
+				var got atomic.Int64
+				var group sync.WaitGroup
+				for i := range 8 {
+					group.Go(func() {
+						taken, err := op.TakeTurn(t.Context(), fmt.Sprint(round), fmt.Sprint(i), time.Hour)
+						if err != nil {
+							t.Errorf("%s: %v", isolation, err)
+						}
+						if taken {
+							got.Add(1)
+						}
+					})
+				}
+				group.Wait()
+				require.Equal(t, int64(1), got.Load())
+			}
+		}
 	})
 }

@@ -21,13 +21,16 @@ func TestASweepTakesAllThatIsOverdue(t *testing.T) {
 			_, _, err := w.jobs.Start(w.Context(), intent(fmt.Sprint("k", i)), onejob.Try{Provider: "p", Timeout: time.Millisecond})
 			require.NoError(w, err)
 		}
+		w.until("all are overdue", func() bool { return w.stats().Unknown == 25 })
 		_, _, err := w.jobs.Start(w.Context(), intent("running"), onejob.Try{Provider: "p", Timeout: time.Hour})
 		require.NoError(w, err)
-		l := w.start(maintenance.Config{Sweep: maintenance.Sweep{Every: 50 * time.Millisecond, Limit: 10}})
-		w.until("all are swept", func() bool { return l.Counters().Sweep.Swept == 25 })
-		w.until("it has run again", func() bool { return l.Counters().Sweep.Runs > 2 })
+		l := w.loop(maintenance.Config{Sweep: maintenance.Sweep{Every: time.Hour, Limit: 10}})
+		maintenance.SetRandom(l, func(time.Duration) time.Duration { return 0 }) // it begins at once
+		require.NoError(w, l.Start())
+		w.until("it has run", func() bool { return !l.Counters().Sweep.LastSuccess.IsZero() })
+		require.NoError(w, l.Stop(w.Context()))
 		c := l.Counters().Sweep
-		require.Equal(w, int64(25), c.Swept)
+		require.Equal(w, []int64{1, 25}, []int64{c.Runs, c.Swept}, "three steps of one run")
 		require.Zero(w, c.Errors+c.Full+c.Skipped)
 		require.False(w, c.LastSuccess.IsZero())
 		require.Equal(w, int64(1), w.stats().Started)

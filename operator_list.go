@@ -19,6 +19,9 @@ type Filter struct {
 	Owner, Kind, Provider string
 	// Before asks for attempts that began before it, by the store's clock.
 	Before time.Time
+	// LateSince asks, beside Late, for evidence that came at this time or after
+	// it, by the store's clock. With Late alone all of it is listed.
+	LateSince time.Time
 }
 
 // Entry is an attempt with its job. The job comes without params and result,

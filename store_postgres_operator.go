@@ -21,11 +21,12 @@ WHERE CASE WHEN $1 THEN a.late_at IS NOT NULL ELSE
 			= ANY (string_to_array($2, ',')) END
 	AND ($3 = '' OR j.owner = $3) AND ($4 = '' OR j.kind = $4) AND ($5 = '' OR a.provider = $5)
 	AND ($6::timestamptz IS NULL OR a.started_at < $6::timestamptz)
-	AND ($7::timestamptz IS NULL OR (a.started_at, a.job_id, a.id) > ($7::timestamptz, $8::uuid, $9))`
+	AND ($7::timestamptz IS NULL OR (a.started_at, a.job_id, a.id) > ($7::timestamptz, $8::uuid, $9))
+	AND ($11::timestamptz IS NULL OR a.late_at >= $11::timestamptz)`
 
 // Page implements [OperatorStore].
 func (s *PostgresStore) Page(ctx context.Context, f Filter, after *Attempt, limit int, _ func() time.Time) ([]Entry, error) {
-	var startedAfter, before *time.Time
+	var startedAfter, before, lateSince *time.Time
 	job, own := noJob, ""
 	if after != nil {
 		startedAfter, job, own = &after.StartedAt, after.JobID, after.ID.own()
@@ -33,10 +34,13 @@ func (s *PostgresStore) Page(ctx context.Context, f Filter, after *Attempt, limi
 	if !f.Before.IsZero() {
 		before = &f.Before
 	}
+	if !f.LateSince.IsZero() {
+		lateSince = &f.LateSince
+	}
 	statement := pgPage + pageIndex(f) + "\nORDER BY a.started_at, a.job_id, a.id LIMIT $10"
 	return pgRunPlanned(ctx, s, func(q runner) ([]Entry, error) {
 		rows, err := q.query(ctx, statement, f.Late, joinStates(f.States), f.Owner, f.Kind, f.Provider,
-			before, startedAfter, string(job), own, limit)
+			before, startedAfter, string(job), own, limit, lateSince)
 		if err != nil {
 			return nil, err
 		}

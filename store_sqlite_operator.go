@@ -21,14 +21,15 @@ WHERE CASE WHEN ?1 THEN a.late_at IS NOT NULL ELSE
 			ELSE a.state END || ',') > 0 END
 	AND (?3 = '' OR j.owner = ?3) AND (?5 = '' OR j.kind = ?5) AND (?6 = '' OR a.provider = ?6)
 	AND (?7 IS NULL OR a.started_at < ?7)
-	AND (?8 IS NULL OR (a.started_at, a.job_id, a.id) > (?8, ?9, ?10))`
+	AND (?8 IS NULL OR (a.started_at, a.job_id, a.id) > (?8, ?9, ?10))
+	AND (?12 IS NULL OR a.late_at >= ?12)`
 
 // Page implements [OperatorStore].
 func (s *SQLiteStore) Page(ctx context.Context, f Filter, after *Attempt, limit int, clock func() time.Time) ([]Entry, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
-	var startedAfter, before any
+	var startedAfter, before, lateSince any
 	job, own := noJob, ""
 	if after != nil {
 		startedAfter, job, own = after.StartedAt.UnixMicro(), after.JobID, after.ID.own()
@@ -36,9 +37,12 @@ func (s *SQLiteStore) Page(ctx context.Context, f Filter, after *Attempt, limit 
 	if !f.Before.IsZero() {
 		before = f.Before.UnixMicro()
 	}
+	if !f.LateSince.IsZero() {
+		lateSince = f.LateSince.UnixMicro()
+	}
 	statement := sqlitePage + pageIndex(f) + "\nORDER BY a.started_at, a.job_id, a.id LIMIT ?11"
 	rows, err := s.reader.QueryContext(ctx, s.sql.get(statement).text, f.Late, joinStates(f.States), f.Owner,
-		clock().UnixMicro(), f.Kind, f.Provider, before, startedAfter, string(job), own, limit)
+		clock().UnixMicro(), f.Kind, f.Provider, before, startedAfter, string(job), own, limit, lateSince)
 	if err != nil {
 		return nil, err
 	}

@@ -123,6 +123,12 @@ func checkFilter(f Filter) error {
 	if y := f.Before.Year(); y < 1 || y > 9999 {
 		return invalid("Filter.Before", "must be within the years 1 to 9999")
 	}
+	if y := f.LateSince.Year(); y < 1 || y > 9999 {
+		return invalid("Filter.LateSince", "must be within the years 1 to 9999")
+	}
+	if !f.LateSince.IsZero() && !f.Late {
+		return invalid("Filter.LateSince", "needs Late")
+	}
 	return nil
 }
 

@@ -89,6 +89,24 @@ var _ = register("operator lists",
 		},
 	},
 	testCase{
+		name:  "show the late ones since a time",
+		why:   "who counts the races of an hour must not read those of a year",
+		needs: []ability{operating},
+		run: func(h *harness) {
+			h.inState("first", onejob.StateLate)
+			h.inState("second", onejob.StateLate)
+			all := h.listAll(onejob.Filter{Late: true})
+			require.Len(h, all, 2)
+			first, second := all[0].Attempt, all[1].Attempt
+			require.True(h, first.LateAt.Before(second.LateAt))
+			since := func(at time.Time) []onejob.AttemptID { return h.listed(onejob.Filter{Late: true, LateSince: at}) }
+			require.Equal(h, []onejob.AttemptID{first.ID, second.ID}, since(first.LateAt))
+			require.Equal(h, []onejob.AttemptID{second.ID}, since(first.LateAt.Add(time.Microsecond)))
+			require.Equal(h, []onejob.AttemptID{second.ID}, since(second.LateAt))
+			require.Empty(h, since(second.LateAt.Add(time.Microsecond)))
+		},
+	},
+	testCase{
 		name:  "come with the job, without payloads",
 		why:   "a page of large params and results would not fit in memory, but what the job waits for must be seen",
 		needs: []ability{operating},

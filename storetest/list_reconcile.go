@@ -170,11 +170,12 @@ var _ = register("reconcile",
 		needs: []ability{operating},
 		run: func(h *harness) {
 			for field, f := range map[string]onejob.Filter{
-				"Filter.Owner":    {Owner: "a\x00b"},
-				"Filter.Kind":     {Kind: "\xff"},
-				"Filter.Provider": {Provider: strings.Repeat("p", 64)},
-				"Filter.States":   {States: []onejob.State{"started,failed"}},
-				"Filter.Before":   {Before: time.Date(300000, 1, 1, 0, 0, 0, 0, time.UTC)},
+				"Filter.Owner":     {Owner: "a\x00b"},
+				"Filter.Kind":      {Kind: "\xff"},
+				"Filter.Provider":  {Provider: strings.Repeat("p", 64)},
+				"Filter.States":    {States: []onejob.State{"started,failed"}},
+				"Filter.LateSince": {LateSince: time.Now()},
+				"Filter.Before":    {Before: time.Date(300000, 1, 1, 0, 0, 0, 0, time.UTC)},
 			} {
 				for _, err := range h.op.Attempts(h.ctx, f) {
 					require.Equal(h, field, h.refusal(err, onejob.ErrInvalid).Field)

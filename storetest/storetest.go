@@ -59,6 +59,7 @@ const (
 	processes    ability = "processes"        // Run was given Processes
 	qualifying   ability = "qualifications"   // onejob.QualificationStore
 	turns        ability = "turns"            // onejob.TurnStore
+	waiting      ability = "waiting"          // onejob.WaitStore
 )
 
 // testCase is one thing that must hold, and why.
@@ -94,7 +95,10 @@ func runCase(t *testing.T, c testCase, newStore func(*testing.T) onejob.Store, o
 	_, op := store.(onejob.OperatorStore)
 	_, keeps := store.(onejob.QualificationStore)
 	_, gives := store.(onejob.TurnStore)
-	has := map[ability]bool{transactions: tx, operating: op, processes: o.open != nil, qualifying: keeps, turns: gives}
+	_, waits := store.(onejob.WaitStore)
+	has := map[ability]bool{
+		transactions: tx, operating: op, processes: o.open != nil, qualifying: keeps, turns: gives, waiting: waits,
+	}
 	if slices.ContainsFunc(c.needs, func(a ability) bool { return !has[a] }) {
 		return
 	}

@@ -382,7 +382,8 @@ func (s *SQLiteStore) Find(ctx context.Context, p FindParams) (Record, error) {
 	if err := s.ready(ctx); err != nil {
 		return Record{}, err
 	}
-	return s.find(ctx, &s.reads, p)
+	rec, err := s.find(ctx, &s.reads, p)
+	return rec, s.explained(ctx, err)
 }
 
 // FindTx implements [TxStore].

@@ -67,3 +67,22 @@ func (p place) texts(t *testing.T, query string) (list []string) {
 	require.NoError(t, rows.Err())
 	return list
 }
+
+// shape is all that the schema consists of, in the database's own words.
+func (p place) shape(t *testing.T) []string {
+	t.Helper()
+	return p.texts(t, map[string]string{
+		"sqlite": "SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_stat%' ESCAPE '\\' ORDER BY 1",
+		"postgres": `
+SELECT 'column ' || table_name || '.' || column_name || ' ' || coalesce(domain_name, data_type) || ' ' || is_nullable
+	|| ' ' || coalesce(column_default, '') FROM information_schema.columns WHERE table_schema = 'onejob'
+UNION ALL SELECT 'index ' || indexdef FROM pg_indexes WHERE schemaname = 'onejob'
+UNION ALL SELECT 'constraint ' || conname || ' ' || pg_get_constraintdef(c.oid) FROM pg_constraint c
+	JOIN pg_namespace n ON n.oid = c.connamespace WHERE n.nspname = 'onejob'
+UNION ALL SELECT 'type ' || typname FROM pg_type y JOIN pg_namespace n ON n.oid = y.typnamespace WHERE n.nspname = 'onejob'
+UNION ALL SELECT 'routine ' || proname FROM pg_proc f JOIN pg_namespace n ON n.oid = f.pronamespace WHERE n.nspname = 'onejob'
+UNION ALL SELECT 'trigger ' || tgname FROM pg_trigger g JOIN pg_class c ON c.oid = g.tgrelid
+	JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'onejob' AND NOT g.tgisinternal
+ORDER BY 1`,
+	}[p.kind])
+}

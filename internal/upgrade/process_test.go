@@ -25,12 +25,13 @@ type process struct {
 	err     bytes.Buffer
 }
 
-// old and present start the two programs on one database.
+// on starts the release's program on a database.
 func (r *release) on(t *testing.T, address string) *process {
 	t.Helper()
 	return start(t, r.program(t), address)
 }
 
+// presentOn starts this very program, as a worker.
 func presentOn(t *testing.T, address string) *process {
 	t.Helper()
 	exe, err := os.Executable()

@@ -325,10 +325,11 @@ func (s *PostgresStore) Complete(ctx context.Context, p CompleteParams) (Record,
 // completeWithHook explains no error of the hook's: its tables are the host's.
 func (s *PostgresStore) completeWithHook(ctx context.Context, p CompleteParams, in func(tx *sql.Tx) runner) (rec Record, won bool, err error) {
 	var own error
-	err = s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		rec, won, own = s.complete(ctx, in(tx), p)
-		if own != nil || !won {
-			return own
+	err = s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		rec, won, err = s.complete(ctx, in(tx), p)
+		own = err
+		if err != nil || !won {
+			return err
 		}
 		return p.OnComplete(ctx, tx, rec.Job)
 	})

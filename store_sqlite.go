@@ -378,12 +378,12 @@ ORDER BY a.number`
 )
 
 // Find implements [Store].
-func (s *SQLiteStore) Find(ctx context.Context, p FindParams) (Record, error) {
+func (s *SQLiteStore) Find(ctx context.Context, p FindParams) (_ Record, err error) {
 	if err := s.ready(ctx); err != nil {
 		return Record{}, err
 	}
-	rec, err := s.find(ctx, &s.reads, p)
-	return rec, s.explained(ctx, err)
+	defer func() { err = s.explained(ctx, err) }()
+	return s.find(ctx, &s.reads, p)
 }
 
 // FindTx implements [TxStore].

@@ -116,3 +116,26 @@ func TestAMigrationDoesNotWaitForALockForEver(t *testing.T) {
 	refuses(place{"postgres", u.String(), "onejob.", nil}.store(t))
 	t.Logf("gave up after %v", time.Since(began))
 }
+
+// A write that is under way, in a host's transaction for as long as that likes,
+// does not stop the migrations there are, and so they stop no write. One that must
+// have such a lock is to say so in the release's notes, and is excepted here.
+func TestAMigrationNeedsNoLockThatWritersHold(t *testing.T) {
+	t.Parallel()
+	onEachRelease(t, func(t *testing.T, r *release) {
+		dsn := dbtest.EmptyPostgresDSN(t)
+		p := place{"postgres", dsn, "onejob.", dbtest.OpenPostgres(t, dsn)}
+		p.exec(t, "DROP SCHEMA onejob CASCADE")
+		r.on(t, dsn).does("migrate", worker.Order{})
+		writer, err := p.db.Begin()
+		require.NoError(t, err)
+		defer writer.Rollback()
+		for _, table := range p.names(t) {
+			if table != "migrations" {
+				_, err = writer.Exec("LOCK TABLE onejob." + table + " IN ROW EXCLUSIVE MODE") // as writes do
+				require.NoError(t, err)
+			}
+		}
+		require.NoError(t, p.store(t).Migrate(t.Context()))
+	})
+}

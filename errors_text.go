@@ -65,6 +65,10 @@ func hint(state string) string {
 	switch state {
 	case "42P01", "3F000":
 		return " (run Migrate)"
+	case "42P07", "42710":
+		return " (something of that name is there already: remove what half a migration or another program left, and run Migrate)"
+	case "55P03":
+		return " (another transaction holds a lock that this needs: repeat it, or end that one)"
 	case "25006":
 		return " (the database is read-only: is it a standby?)"
 	case "42501":

@@ -177,7 +177,7 @@ func (s *PostgresStore) Purge(ctx context.Context, r Retention, limit int, _ fun
 			return err
 		})
 		if err != nil {
-			return 0, err
+			return 0, s.explained(ctx, err)
 		}
 		return n, nil
 	})

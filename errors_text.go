@@ -81,7 +81,7 @@ func hint(state string) string {
 		return " (is it a standby? or the tables were made anew)"
 	case "53100":
 		return " (the disk of the database is full)"
-	case "55P03", "57014":
+	case "57014":
 		return " (it took longer than the server allows: who holds the job's row?)"
 	}
 	return ""

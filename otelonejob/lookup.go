@@ -22,6 +22,7 @@ type watch struct {
 	operator *onejob.Operator
 	interval time.Duration
 	timeout  time.Duration
+	wait     time.Duration
 	limit    int
 	now      func() time.Time
 	ctx      context.Context
@@ -45,12 +46,17 @@ func newWatch(o *Observer, operator *onejob.Operator, opts *WatchOptions) *watch
 	if w.Timeout <= 0 {
 		w.Timeout = 10 * time.Second
 	}
+	if w.Wait <= 0 {
+		w.Wait = time.Second
+	}
 	if w.Limit <= 0 {
 		w.Limit = 10_000
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	return &watch{o: o, operator: operator, interval: w.Interval, timeout: w.Timeout, limit: w.Limit, now: time.Now,
-		ctx: ctx, cancel: cancel, reading: make(chan struct{}, 1)}
+	return &watch{
+		o: o, operator: operator, interval: w.Interval, timeout: w.Timeout, wait: w.Wait, limit: w.Limit,
+		now: time.Now, ctx: ctx, cancel: cancel, reading: make(chan struct{}, 1),
+	}
 }
 
 // doubts returns the answer to report, if there is one.
@@ -68,7 +74,7 @@ func (w *watch) doubts(ctx context.Context) (map[string]doubt, bool) {
 			defer close(done)
 			w.lookUp(now)
 		}()
-		wait := time.NewTimer(patience)
+		wait := time.NewTimer(w.wait)
 		defer wait.Stop()
 		select {
 		case <-done:
@@ -162,15 +168,17 @@ func (w *watch) read(ctx context.Context) (map[string]doubt, error) {
 			break
 		}
 	}
-	if w.o.series.providers.max < 0 {
-		answer[""] = answer[""] // they are not told apart
-		return answer, nil
+	known := w.o.series.providers.all()
+	switch {
+	case w.o.series.providers.max < 0:
+		known = []string{""} // they are not told apart
+	case len(known) == 0:
+		known = []string{none}
 	}
-	for _, provider := range w.o.series.providers.all() {
-		answer[provider] = answer[provider]
-	}
-	if len(answer) == 0 {
-		answer[none] = doubt{}
+	for _, provider := range known {
+		if _, ok := answer[provider]; !ok {
+			answer[provider] = doubt{}
+		}
 	}
 	return answer, nil
 }

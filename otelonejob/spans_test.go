@@ -146,6 +146,13 @@ func TestADoubtAndItsEndAreASpanEach(t *testing.T) {
 			return nil, errors.New("cannot say")
 		})
 		require.NoError(w, err)
+		elsewhere := w.process()
+		_, err = elsewhere.op.Reconcile(w.Context(), onejob.Filter{}, func(context.Context, onejob.Job, onejob.Attempt) ([]byte, error) {
+			return nil, errors.New("cannot say")
+		})
+		require.NoError(w, err)
+		require.Len(w, elsewhere.spans("onejob.MarkUnknown"), 1)
+		require.Empty(w, elsewhere.spans("onejob.attempt"), "a doubt that stays is no new one")
 		doubt := p.span("onejob.attempt")
 		require.Equal(w, codes.Error, doubt.Status.Code)
 		require.Equal(w, "unknown", attrs(doubt)["onejob.state"])

@@ -18,20 +18,20 @@ type WatchOptions struct {
 	Interval time.Duration
 	// Timeout is how long it has for its answer. Default: ten seconds.
 	Timeout time.Duration
+	// Wait is how long a collection of metrics waits for that answer. What comes
+	// later is for the next collection. Default: one second.
+	Wait time.Duration
 	// Limit is how many doubts are read, the oldest. Where there are more, the
 	// number of them is at least what is reported. Default: 10,000.
 	Limit int
 }
 
-// patience is how long a collection waits for the database.
-const patience = time.Second
-
 // Watch reports the attempts that are unknown and the age of the oldest, by
 // provider. It asks the database when metrics are collected, no more often than
 // WatchOptions.Interval, on a goroutine of its own: a database that does not
-// answer holds a collection up for one second, once an interval. Where there is no answer
-// nothing is reported, and not zero; onejob.unknown.lookups counts how often
-// that was. An answer counts for two intervals.
+// answer holds a collection up for WatchOptions.Wait, once an interval. Where
+// there is no answer nothing is reported, and not zero; onejob.unknown.lookups
+// counts how often that was. An answer counts for two intervals.
 //
 // Every process that watches reports the same doubts: take the maximum over
 // processes, never the sum.

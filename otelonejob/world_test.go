@@ -135,7 +135,7 @@ func (p *process) span(name string) tracetest.SpanStub {
 func attrs(s tracetest.SpanStub) map[string]string {
 	m := map[string]string{}
 	for _, a := range s.Attributes {
-		m[string(a.Key)] = a.Value.Emit()
+		m[string(a.Key)] = a.Value.String()
 	}
 	return m
 }

@@ -16,7 +16,7 @@ func TestHostsLinkTheAPIOfOpenTelemetryAlone(t *testing.T) {
 	require.NoError(t, err)
 	allowed := regexp.MustCompile(`^(github\.com/onejob-go/onejob(/otelonejob|/schema)?|github\.com/google/uuid|github\.com/jmoiron/sqlx(/reflectx)?|` +
 		`github\.com/cespare/xxhash/v2|github\.com/go-logr/(logr|stdr)(/.*)?|go\.opentelemetry\.io/auto/sdk(/.*)?|` +
-		`go\.opentelemetry\.io/otel(/(attribute|baggage|codes|internal|metric|propagation|semconv|trace)(/.*)?)?)$`)
+		`go\.opentelemetry\.io/otel(/(attribute|baggage|codes|internal|log|metric|propagation|semconv|trace)(/.*)?)?)$`)
 	list := strings.Fields(string(out))
 	require.Contains(t, list, "go.opentelemetry.io/otel/trace")
 	for _, path := range list {

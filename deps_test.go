@@ -81,6 +81,7 @@ func TestPackagesLinkWhatTheyAreFor(t *testing.T) {
 		"contract":               "^(github.com/santhosh-tekuri/jsonschema/v6|golang.org/x/text)(/|$)",
 		"failover":               "^(github.com/santhosh-tekuri/jsonschema/v6|golang.org/x/text)(/|$)",
 		"pgdial":                 "^$",
+		"pgnotify":               "^github.com/lib/pq(/|$)",
 		"idempotency":            "^$",
 	} {
 		t.Run(pkg, func(t *testing.T) {

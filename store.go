@@ -245,6 +245,15 @@ type QualificationStore interface {
 	Qualifications(ctx context.Context, after *Qualification, limit int) ([]Qualification, error)
 }
 
+// WaitStore is the ability to look at many jobs at once, for [Jobs.Wait]. Without
+// it they are read one by one.
+type WaitStore interface {
+	// Settled returns those of ids, at most 1,000, for which there is nothing to
+	// wait for any more: the job is final or gone, or its open attempt is
+	// unknown, swept or not.
+	Settled(ctx context.Context, ids []JobID, clock func() time.Time) ([]JobID, error)
+}
+
 // OperatorStore is the ability to serve an [Operator]'s queries.
 type OperatorStore interface {
 	// Page lists at most limit attempts that match f, by start time, job and

@@ -12,6 +12,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/onejob-go/onejob"
+	"github.com/onejob-go/onejob/internal/dbtest"
 	"github.com/onejob-go/onejob/otelonejob"
 )
 
@@ -190,6 +191,23 @@ func TestAResultThatLosesItsTransactionIsCountedOnce(t *testing.T) {
 		require.NotContains(w, p.points("onejob.refusals"), "onejob.op=Tx,onejob.reason=late_result")
 		require.NotEmpty(w, job.ID)
 	})
+}
+
+// A Wait whose time is over says so by its context's own error; a database that
+// does not answer by the deadline is another matter.
+func TestAWaitThatEndsWithItsContextIsNoFailure(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, dbtest.SQLite(t))
+	over, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer cancel()
+	for _, err := range []error{over.Err(), &onejob.Error{Op: "Wait", Err: onejob.ErrUnavailable, Cause: over.Err()}} {
+		_, end := p.observer.Observe(over, "Wait")
+		end(onejob.Observation{Err: err})
+	}
+	require.Equal(t, map[string]float64{
+		"onejob.op=Wait,onejob.outcome=canceled":                     1,
+		"error.type=unavailable,onejob.op=Wait,onejob.outcome=error": 1,
+	}, p.points("onejob.operation.duration"))
 }
 
 func TestNamesBeyondTheLimitAreOther(t *testing.T) {

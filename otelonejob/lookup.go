@@ -129,9 +129,9 @@ func (w *watch) ask() (map[string]doubt, error) {
 	}
 	replies := make(chan reply, 1)
 	go func() {
-		defer func() { <-w.reading }()
 		defer cancel()
 		answer, err := w.read(ctx)
+		<-w.reading // before the reply: who has that may ask again
 		replies <- reply{answer, err}
 	}()
 	select {

@@ -39,8 +39,9 @@ type Observation struct {
 	Created bool
 	// Changed reports that this call changed the attempt or the job: began it,
 	// completed it, moved it to another state. A repeated call that finds its
-	// work done has changed nothing. An attempt that was unknown and is marked
-	// unknown again counts as changed.
+	// work done has changed nothing, and neither has a Complete that lost, though its
+	// attempt may be late now: see Attempt. An attempt that was unknown and is
+	// marked unknown again counts as changed.
 	Changed bool
 	// Count is how many jobs a CreateMany stored or a Purge purged.
 	Count int

@@ -24,9 +24,13 @@ const (
 //
 // ErrUnsupported if the store cannot give turns, which is seen before anything is
 // sent.
-func (o *Operator) TakeTurn(ctx context.Context, name, holder string, d time.Duration) (bool, error) {
+func (o *Operator) TakeTurn(ctx context.Context, name, holder string, d time.Duration) (taken bool, err error) {
 	const op = "TakeTurn"
-	err := checkText("name", name, 1, maxTurn)
+	ctx, w := o.jobs.observe(ctx, op)
+	if w != nil {
+		defer w.ends(nil, &err)
+	}
+	err = checkText("name", name, 1, maxTurn)
 	if err == nil {
 		err = checkText("holder", holder, 1, maxHolder)
 	}
@@ -43,9 +47,10 @@ func (o *Operator) TakeTurn(ctx context.Context, name, holder string, d time.Dur
 	if err := o.jobs.outsideTx(ctx, op); err != nil {
 		return false, err
 	}
-	taken, err := store.TakeTurn(ctx, name, holder, wholeMicros(d), o.jobs.clock)
+	taken, err = store.TakeTurn(ctx, name, holder, wholeMicros(d), o.jobs.clock)
 	if err != nil {
 		return false, unavailable(op, err)
 	}
+	w.saw(nil, taken)
 	return taken, nil
 }

@@ -96,7 +96,8 @@ func New(jobs *onejob.Jobs, opts *Options) (*Console, error) {
 	if jobs == nil {
 		return nil, errors.New("console: jobs are required")
 	}
-	c := &Console{jobs: jobs, op: onejob.NewOperator(jobs), origin: http.NewCrossOriginProtection()}
+	c := &Console{jobs: jobs, op: onejob.NewOperator(jobs), origin: http.NewCrossOriginProtection(),
+		counts: counts{turn: make(chan struct{}, 1)}}
 	if opts != nil {
 		c.o = *opts
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/onejob-go/onejob"
@@ -26,15 +25,19 @@ type counted struct {
 
 // counts keep the last counting, and let one at a time count anew.
 type counts struct {
-	mu   sync.Mutex
+	turn chan struct{} // a mutex that is not waited for longer than a page may take
 	last counted
 }
 
 // get waits for a counting that is under way: a second one would make the
 // database no faster.
 func (c *counts) get(ctx context.Context, v *view) (counted, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-ctx.Done():
+		return counted{}, ctx.Err()
+	}
 	if age := v.now.Sub(c.last.At); !c.last.At.IsZero() && age >= 0 && age < v.o.CountEvery {
 		return c.last, nil
 	}

@@ -79,7 +79,7 @@ func (a *axis) lay(shortest time.Duration) {
 		if shortest > 0 && d < shortest/5 {
 			rooms[i] *= 5 * d.Seconds() / shortest.Seconds()
 		}
-		if d.Seconds()/total < rooms[i]/2 {
+		if d.Seconds()/total < rooms[i]/6 {
 			a.compressed = true
 		}
 		sum += rooms[i]

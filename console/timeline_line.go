@@ -105,7 +105,7 @@ func (l line) row(ax axis) row {
 			gap := ax.segment(l.end, l.LateAt, "gap", "")
 			r.Gap = &gap
 		}
-		r.Notes = append(r.Notes, note{Text: fmt.Sprintf("Late: %s thrown away · SHA-256 %x…", bytesText(l.LateSize), l.LateDigest[:4])})
+		r.Notes = append(r.Notes, note{Text: fmt.Sprintf("Late: %s thrown away · SHA-256 %x…", bytesText(l.LateSize), l.LateDigest[:3])})
 	}
 	if l.By != "" {
 		r.Notes = append(r.Notes, note{Text: short(maxNote, l.verb()+" by "+l.By+": "+l.Reason)})

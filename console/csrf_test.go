@@ -60,7 +60,7 @@ func TestNothingIsDecidedByAnAddress(t *testing.T) {
 			require.Equal(w, http.StatusOK, w.send(method, path+"?"+form.Encode(), nil).StatusCode)
 		}
 		form.Del("step")
-		w.page(w.post(path+"?step=apply", form), http.StatusOK, "are you sure?") // what is in the address does not count
+		w.page(w.post(path+"?step=apply", form), http.StatusOK, "Are you sure?") // what is in the address does not count
 		_, now := w.stands(a.ID)
 		require.Equal(w, onejob.StateUnknown, now.State)
 	})

@@ -270,3 +270,43 @@ func TestConfirmingTooLateKeepsTheEvidence(t *testing.T) {
 		require.NotContains(w, w.get("jobs/"+string(a.JobID)).text, "/detach")
 	})
 }
+
+// Whoever decides last on an attempt that was detached is who stands there.
+func TestADetachedAttemptMayStillBeDecided(t *testing.T) {
+	t.Parallel()
+	onBoth(t, nil, func(w *world) {
+		w.serve()
+		for action, want := range map[string]onejob.State{
+			"confirm": onejob.StateSucceeded, "refute": onejob.StateFailed, "cancel": onejob.StateCanceled,
+		} {
+			a := w.doubt(action)
+			_, err := w.op.DetachAttempt(w.Context(), a.ID, onejob.Decision{By: "bert", Reason: "cannot wait"})
+			require.NoError(w, err)
+			path := "attempts/" + string(a.ID) + "/" + action
+			entered := says("ada", "now I know")
+			entered.Set("kind", "json")
+			entered.Set("result", "1")
+			form := w.review(path, entered)
+			for range 2 { // a double click
+				done := w.post(path, form)
+				require.Equal(w, http.StatusSeeOther, done.StatusCode, done.text)
+			}
+			_, now := w.stands(a.ID)
+			require.Equal(w, want, now.State)
+			require.Equal(w, "ada", now.By)
+			w.page(w.get("attempts/"+string(a.ID)+"/detach"), http.StatusConflict)
+		}
+	})
+}
+
+func TestAFormThatIsTooLargeIsRefused(t *testing.T) {
+	t.Parallel()
+	onBoth(t, nil, func(w *world) {
+		w.serve()
+		a := w.doubt("k")
+		form := says("ada", "r")
+		form.Set("result", string(make([]byte, 5<<20)))
+		w.page(w.post("attempts/"+string(a.ID)+"/confirm", form), http.StatusRequestEntityTooLarge, "Nothing was done.")
+		w.page(w.send(http.MethodPost, "find?%zz", nil, "Sec-Fetch-Site", "same-origin"), http.StatusBadRequest, "did not come whole")
+	})
+}

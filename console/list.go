@@ -70,7 +70,8 @@ func (v *view) list() {
 	}
 	if err := v.walk(f, &p); err != nil {
 		if field, rule := invalidField(err); field != "" {
-			p.Bad = map[string]string{strings.ToLower(strings.TrimPrefix(field, "Filter.")): rule}
+			field = strings.ToLower(strings.TrimPrefix(field, "Filter."))
+			p.Bad = map[string]string{field: "The " + field + " " + rule + "."}
 			v.render(http.StatusUnprocessableEntity, "list", "Attempts", p)
 			return
 		}
@@ -88,7 +89,7 @@ func (q *query) filter() (onejob.Filter, map[string]string) {
 	if q.Has("late") {
 		f.Late = true
 		if len(q.States) > 1 {
-			bad["state"] = "late results are listed by themselves: choose late alone, or the others"
+			bad["state"] = "Late results are listed by themselves: choose late alone, or the others."
 		}
 	} else {
 		for _, s := range q.States {
@@ -98,7 +99,7 @@ func (q *query) filter() (onejob.Filter, map[string]string) {
 	if q.Before != "" {
 		at, ok := parseTime(q.Before)
 		if !ok {
-			bad["before"] = "write it as 2026-01-31 23:59 (UTC)"
+			bad["before"] = "Write the time as 2026-01-31 23:59 (UTC)."
 		}
 		f.Before = at
 	}

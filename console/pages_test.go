@@ -170,9 +170,9 @@ func TestTheListIsFiltered(t *testing.T) {
 				require.Equal(w, contains(want, name), strings.Contains(page.text, string(id)), "%q: %s", q, name)
 			}
 		}
-		w.page(w.get("attempts?state=late&state=unknown"), http.StatusUnprocessableEntity, "late results are listed by themselves")
+		w.page(w.get("attempts?state=late&state=unknown"), http.StatusUnprocessableEntity, "Late results are listed by themselves")
 		w.page(w.get("attempts?before=tomorrow"), http.StatusUnprocessableEntity, "2026-01-31 23:59")
-		w.page(w.get("attempts?owner="+strings.Repeat("o", 129)), http.StatusUnprocessableEntity, "has 129 bytes, the limit is 128")
+		w.page(w.get("attempts?owner="+strings.Repeat("o", 129)), http.StatusUnprocessableEntity, "The owner has 129 bytes, the limit is 128.")
 	})
 }
 

@@ -171,7 +171,7 @@ func (w *world) review(path string, entered url.Values) url.Values {
 	for name, values := range entered {
 		form[name] = values
 	}
-	form = fields(w.page(w.post(path, form), http.StatusOK, "are you sure?"))
+	form = fields(w.page(w.post(path, form), http.StatusOK, "Are you sure?"))
 	form.Set("step", "apply")
 	return form
 }

@@ -33,7 +33,7 @@ func TestAStuckJobIsResolvedByClicks(t *testing.T) {
 		w.enter("by", "ada")
 		w.enter("reason", "It is on their dashboard.")
 		w.click("Look at it once more")
-		w.shows("are you sure?", "A completed job stays completed", `{"charge":"ch_1"}`, "It is on their dashboard.")
+		w.shows("Are you sure?", "A completed job stays completed", `{"charge":"ch_1"}`, "It is on their dashboard.")
 		w.sound()
 		w.click("Yes, it happened: complete the job")
 		w.shows("Done: the job is completed with the result that you confirmed.", "Decided by ada: It is on their dashboard.")

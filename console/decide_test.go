@@ -310,3 +310,27 @@ func TestAFormThatIsTooLargeIsRefused(t *testing.T) {
 		w.page(w.send(http.MethodPost, "find?%zz", nil, "Sec-Fetch-Site", "same-origin"), http.StatusBadRequest, "did not come whole")
 	})
 }
+
+// What could still be decided may no longer be what somebody looked at.
+func TestADecisionOnWhatOthersHaveDecidedMeanwhileIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	onBoth(t, nil, func(w *world) {
+		w.serve()
+		bert := onejob.Decision{By: "bert", Reason: "first"}
+		for name, meanwhile := range map[string]func(a onejob.Attempt) error{
+			"detached": func(a onejob.Attempt) error { _, err := w.op.DetachAttempt(w.Context(), a.ID, bert); return err },
+			"canceled": func(a onejob.Attempt) error { _, err := w.op.CancelJob(w.Context(), a.JobID, bert); return err },
+		} {
+			a := w.doubt(name)
+			path := "attempts/" + string(a.ID) + "/refute"
+			form := w.review(path, says("ada", "I think so"))
+			require.NoError(w, meanwhile(a))
+			before, was := w.stands(a.ID)
+			w.page(w.post(path, form), http.StatusConflict, "This has changed meanwhile", name)
+			job, now := w.stands(a.ID)
+			require.Equal(w, was, now)
+			require.Equal(w, before.State, job.State)
+			require.Equal(w, http.StatusSeeOther, w.post(path, w.review(path, says("ada", "I know so"))).StatusCode, "decided afresh")
+		}
+	})
+}

@@ -85,6 +85,8 @@ type Console struct {
 	o      Options
 	origin *http.CrossOriginProtection
 	counts counts
+	// farthest is how many attempts a page of the list walks at most.
+	farthest int
 }
 
 // New returns a console over jobs. Give it the jobs of the processes that serve,
@@ -97,7 +99,7 @@ func New(jobs *onejob.Jobs, opts *Options) (*Console, error) {
 		return nil, errors.New("console: jobs are required")
 	}
 	c := &Console{jobs: jobs, op: onejob.NewOperator(jobs), origin: http.NewCrossOriginProtection(),
-		counts: counts{turn: make(chan struct{}, 1)}}
+		counts: counts{turn: make(chan struct{}, 1)}, farthest: maxWalk}
 	if opts != nil {
 		c.o = *opts
 	}

@@ -123,7 +123,7 @@ func (v *view) walk(f onejob.Filter, p *listPage) error {
 		switch seen++; {
 		case err != nil:
 			return err
-		case seen > maxWalk:
+		case seen > v.farthest:
 			p.Far = true
 			return nil
 		case !p.Q.after.before(e.Attempt):

@@ -16,8 +16,12 @@ import "context"
 // ErrInDoubt, and one that is over or detached is ErrAttemptEnded. Whoever
 // repeats must be the one who called first: two callers with one Try.ID both
 // succeed.
-func (s *Jobs) BeginAttempt(ctx context.Context, job Job, try Try) (Attempt, error) {
+func (s *Jobs) BeginAttempt(ctx context.Context, job Job, try Try) (a Attempt, err error) {
 	const op = "BeginAttempt"
+	ctx, w := s.observe(ctx, op)
+	if w != nil {
+		defer w.ends(nil, &err)
+	}
 	p, err := s.beginParams(job.ID, try)
 	if err == nil {
 		err = checkText("Job.Owner", job.Owner, 1, maxOwner)
@@ -29,10 +33,12 @@ func (s *Jobs) BeginAttempt(ctx context.Context, job Job, try Try) (Attempt, err
 		return Attempt{}, unsent(op, err, p)
 	}
 	p.Owner = job.Owner
-	rec, _, err := s.begin(ctx, op, p)
+	rec, fresh, err := s.begin(ctx, op, p)
 	if err != nil {
 		return Attempt{}, err
 	}
+	w.stands(rec.Job)
+	w.saw(rec.Attempt, fresh)
 	return *rec.Attempt, nil
 }
 

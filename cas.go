@@ -27,8 +27,12 @@ import (
 // undoes the completion and comes back as Error.Cause, and so does a constraint
 // that its rows break at COMMIT; the attempt stands as it was, so the call may
 // be repeated.
-func (s *Jobs) Complete(ctx context.Context, a Attempt, result []byte) (Job, error) {
+func (s *Jobs) Complete(ctx context.Context, a Attempt, result []byte) (job Job, err error) {
 	const op = "Complete"
+	ctx, w := s.observe(ctx, op)
+	if w != nil {
+		defer w.ends(&job, &err)
+	}
 	p, err := s.completeParams(a, result)
 	if err == nil {
 		err = s.outsideTx(ctx, op)
@@ -46,8 +50,12 @@ func (s *Jobs) Complete(ctx context.Context, a Attempt, result []byte) (Job, err
 // is kept for a loser, and call Complete once more, so that the evidence is.
 // [Jobs.Tx] does both by itself. No refusal makes tx unusable; ErrRetryTx says
 // that the database has given it up.
-func (s *Jobs) CompleteTx(ctx context.Context, tx Tx, a Attempt, result []byte) (Job, error) {
+func (s *Jobs) CompleteTx(ctx context.Context, tx Tx, a Attempt, result []byte) (job Job, err error) {
 	const op = "CompleteTx"
+	ctx, w := s.observe(ctx, op)
+	if w != nil {
+		defer w.ends(&job, &err)
+	}
 	p, err := s.completeParams(a, result)
 	if err == nil {
 		err = s.mayUse(tx)
@@ -56,7 +64,7 @@ func (s *Jobs) CompleteTx(ctx context.Context, tx Tx, a Attempt, result []byte) 
 		return Job{}, named(op, err)
 	}
 	view := &txView{store: s.txStore, tx: tx}
-	job, err := s.completeOn(ctx, op, view, p)
+	job, err = s.completeOn(ctx, op, view, p)
 	switch {
 	case view.won:
 		// A repeat of a winner's says nothing of this transaction.
@@ -87,7 +95,11 @@ func (s *Jobs) completeParams(a Attempt, result []byte) (CompleteParams, error) 
 
 func (s *Jobs) complete(ctx context.Context, op string, p CompleteParams) (Job, error) {
 	p.OnComplete = s.completionHook()
+	w := s.observing(ctx)
+	w.host(p.OnComplete != nil)
 	job, err := settling(ctx, func(ctx context.Context) (Job, error) { return s.completeOn(ctx, op, s.store, p) })
+	w.host(false)
+	s.mayEndWait(p.ID.Job())
 	var hook hookError
 	if errors.As(err, &hook) {
 		return job, &Error{Op: op, Err: errRefused, Attempt: &Attempt{ID: p.ID, JobID: p.ID.Job()}, Cause: hook.error}
@@ -126,6 +138,7 @@ func (s *Jobs) completeOn(ctx context.Context, op string, st completer, p Comple
 			return Job{}, unavailable(op, err)
 		}
 		if won {
+			s.observing(ctx).saw(rec.Job.Attempt, true)
 			return rec.Job, nil
 		}
 		rec, err = st.Find(ctx, FindParams{Attempt: p.ID, AnyOwner: true, Clock: p.Clock})
@@ -133,6 +146,7 @@ func (s *Jobs) completeOn(ctx context.Context, op string, st completer, p Comple
 			return Job{}, unavailable(op, err)
 		}
 		if decided, err := completed(op, rec, p); decided {
+			s.observing(ctx).saw(rec.Attempt, false)
 			switch {
 			case errors.Is(err, ErrLateResult):
 				s.logDropped(ctx, op, "onejob: late result dropped", rec, p)

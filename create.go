@@ -12,6 +12,10 @@ import "context"
 // ErrUnavailable, repeat the call.
 func (s *Jobs) Create(ctx context.Context, in Intent) (job Job, created bool, err error) {
 	const op = "Create"
+	ctx, w := s.observe(ctx, op)
+	if w != nil {
+		defer w.ends(&job, &err)
+	}
 	p, err := s.createParams(in)
 	if err == nil {
 		err = s.mayWrite(ctx, op)
@@ -26,7 +30,9 @@ func (s *Jobs) Create(ctx context.Context, in Intent) (job Job, created bool, er
 	if err != nil {
 		return Job{}, false, unavailable(op, err)
 	}
-	return createdJob(op, rec, p, in)
+	job, created, err = createdJob(op, rec, p, in)
+	w.made(created)
+	return job, created, err
 }
 
 // CreateTx is Create within the host's transaction: the job is there if and
@@ -35,6 +41,10 @@ func (s *Jobs) Create(ctx context.Context, in Intent) (job Job, created bool, er
 // the database has given it up.
 func (s *Jobs) CreateTx(ctx context.Context, tx Tx, in Intent) (job Job, created bool, err error) {
 	const op = "CreateTx"
+	ctx, w := s.observe(ctx, op)
+	if w != nil {
+		defer w.ends(&job, &err)
+	}
 	p, err := s.createParams(in)
 	if err == nil {
 		err = s.mayUse(tx)
@@ -47,6 +57,7 @@ func (s *Jobs) CreateTx(ctx context.Context, tx Tx, in Intent) (job Job, created
 		return Job{}, false, txError(op, err)
 	}
 	job, created, err = createdJob(op, rec, p, in)
+	w.made(created)
 	if created {
 		s.witness(ctx, tx, func(o *openTx) { o.created = job.ID })
 	}

@@ -34,15 +34,19 @@ type Created struct {
 // within [Jobs.Tx], ErrUnsupported where the tables were not migrated, or
 // ErrUnavailable: then repeat the call, and the jobs that were stored after all
 // are found.
-func (s *Jobs) CreateMany(ctx context.Context, in []Intent) ([]Created, error) {
+func (s *Jobs) CreateMany(ctx context.Context, in []Intent) (list []Created, err error) {
 	const op = "CreateMany"
+	ctx, w := s.observe(ctx, op)
+	if w != nil {
+		defer w.ends(nil, &err)
+	}
 	if len(in) > maxMany {
 		return nil, named(op, invalid("in", fmt.Sprintf("must hold at most %d intents: split it", maxMany)))
 	}
 	if err := s.mayWrite(ctx, op); err != nil {
 		return nil, err
 	}
-	list := make([]Created, len(in))
+	list = make([]Created, len(in))
 	var wanted []manyParams
 	minted := make(map[JobID]bool, len(in))
 	size := 0
@@ -80,13 +84,16 @@ func (s *Jobs) CreateMany(ctx context.Context, in []Intent) ([]Created, error) {
 		}
 		// The holder of a key may be gone when it is looked for: again.
 		unseen := wanted[:0]
-		for n, w := range wanted {
+		for n, want := range wanted {
 			if recs[n].Job.ID == "" {
-				unseen = append(unseen, w)
+				unseen = append(unseen, want)
 				continue
 			}
-			c := &list[w.at]
-			c.Job, c.Created, c.Err = createdJob(op, recs[n], w.CreateParams, in[w.at])
+			c := &list[want.at]
+			c.Job, c.Created, c.Err = createdJob(op, recs[n], want.CreateParams, in[want.at])
+			if c.Created {
+				w.counted(1)
+			}
 		}
 		wanted = unseen
 	}

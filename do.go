@@ -45,8 +45,12 @@ type Call func(ctx context.Context, job Job, attempt Attempt) (result []byte, er
 //
 // A Do with Try.ID calls nobody if an earlier call began that attempt, since
 // that one may have called the provider: the error is then ErrInDoubt.
-func (s *Jobs) Do(ctx context.Context, in Intent, try Try, call Call) (Job, error) {
+func (s *Jobs) Do(ctx context.Context, in Intent, try Try, call Call) (job Job, err error) {
 	const op = "Do"
+	ctx, w := s.observe(ctx, op)
+	if w != nil {
+		defer w.ends(&job, &err)
+	}
 	if call == nil {
 		return Job{}, named(op, invalid("call", "is required"))
 	}
@@ -69,10 +73,12 @@ func (s *Jobs) Do(ctx context.Context, in Intent, try Try, call Call) (Job, erro
 			// A panic of the call's or OnComplete's, or runtime.Goexit, goes on. The
 			// error is not looked at: an attempt that stays started becomes unknown
 			// by its deadline.
-			_, _ = s.MarkUnknown(ctx, *a, ruleError("the call or OnComplete did not return: it panicked or ended its goroutine"))
+			_, _ = s.MarkUnknown(ctx, *a, errNoReturn)
 		}
 	}()
+	w.host(true)
 	result, err := call(actx, job, *a)
+	w.host(false)
 	if err != nil {
 		// Under the attempt's own context, which knows what was sent.
 		job, err = s.doFail(actx, op, job, *a, err)
@@ -149,7 +155,7 @@ func (s *Jobs) doComplete(ctx, actx context.Context, op string, started Job, a A
 				err = e.Cause // the host's own error
 			}
 		}
-		now, uerr := s.settle(ctx, op, a, SettleParams{To: StateUnknown, Cause: string(why)})
+		now, uerr := s.doubt(ctx, op, a, SettleParams{To: StateUnknown, Cause: string(why)})
 		switch {
 		case now.Job.State == JobCompleted:
 			return now.Job, nil // by its successor, meanwhile

@@ -54,7 +54,7 @@ func TestTheRootPackageStaysSmall(t *testing.T) {
 	p := rootDoc(t)
 	names := exportedNames(p)
 	t.Logf("%d exported names", len(names))
-	require.LessOrEqual(t, len(names), 79, "%s", strings.Join(names, " "))
+	require.LessOrEqual(t, len(names), 84, "%s", strings.Join(names, " "))
 	require.Greater(t, len(names), 40, "names were not found")
 }
 
@@ -98,7 +98,7 @@ func exportedOf(v *doc.Value) []string {
 
 // publicPackages are those that hosts import, and their tests.
 var publicPackages = []string{".", "pgdial", "onejobtest", "storetest", "provider", "provider/wire", "provider/chat",
-	"provider/chat/chattest", "contract", "failover", "idempotency"}
+	"provider/chat/chattest", "contract", "failover", "idempotency", "pgnotify", "maintenance"}
 
 func TestEveryExportedNameIsDocumented(t *testing.T) {
 	t.Parallel()

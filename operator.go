@@ -25,8 +25,12 @@ func NewOperator(jobs *Jobs) *Operator { return &Operator{jobs} }
 // ErrJobCanceled, if the attempt cannot win any more ErrAttemptEnded. Then the
 // confirmed effect is one too many: the evidence is kept, and it may mean a
 // refund.
-func (o *Operator) Confirm(ctx context.Context, id AttemptID, result []byte, d Decision) (Job, error) {
+func (o *Operator) Confirm(ctx context.Context, id AttemptID, result []byte, d Decision) (job Job, err error) {
 	const op = "Confirm"
+	ctx, w := o.jobs.observe(ctx, op)
+	if w != nil {
+		defer w.ends(&job, &err)
+	}
 	if err := checkDecision(d); err != nil {
 		return Job{}, named(op, err)
 	}
@@ -50,7 +54,7 @@ func (o *Operator) Confirm(ctx context.Context, id AttemptID, result []byte, d D
 	}
 	d.Reason = cleanText(d.Reason)
 	p.Decision = &d
-	job, err := o.jobs.complete(ctx, op, p)
+	job, err = o.jobs.complete(ctx, op, p)
 	var e *Error
 	if errors.As(err, &e) && e.Err == ErrLateResult {
 		switch job.State {
@@ -87,7 +91,11 @@ func (o *Operator) DetachAttempt(ctx context.Context, id AttemptID, d Decision) 
 	return o.decide(ctx, "DetachAttempt", id, StateDetached, d)
 }
 
-func (o *Operator) decide(ctx context.Context, op string, id AttemptID, to State, d Decision) (Job, error) {
+func (o *Operator) decide(ctx context.Context, op string, id AttemptID, to State, d Decision) (job Job, err error) {
+	ctx, w := o.jobs.observe(ctx, op)
+	if w != nil {
+		defer w.ends(&job, &err)
+	}
 	if err := checkDecision(d); err != nil {
 		return Job{}, named(op, err)
 	}
@@ -106,8 +114,12 @@ func (o *Operator) decide(ctx context.Context, op string, id AttemptID, to State
 // begin. An attempt that is open stays so: its provider may have acted, and
 // that remains to be found out. Its result comes too late from now on: see
 // Filter.Late. ErrCompleted if the job was done.
-func (o *Operator) CancelJob(ctx context.Context, id JobID, d Decision) (Job, error) {
+func (o *Operator) CancelJob(ctx context.Context, id JobID, d Decision) (job Job, err error) {
 	const op = "CancelJob"
+	ctx, w := o.jobs.observe(ctx, op)
+	if w != nil {
+		defer w.ends(&job, &err)
+	}
 	if err := checkDecision(d); err != nil {
 		return Job{}, named(op, err)
 	}
@@ -119,6 +131,7 @@ func (o *Operator) CancelJob(ctx context.Context, id JobID, d Decision) (Job, er
 	}
 	d.Reason = cleanText(d.Reason)
 	p := CancelParams{ID: id, Decision: d, Clock: o.jobs.clock}
+	defer o.jobs.mayEndWait(id)
 	return deciding(ctx, op, func(ctx context.Context) (Job, error) { return o.jobs.cancelOnce(ctx, op, p) })
 }
 
@@ -129,6 +142,7 @@ func (s *Jobs) cancelOnce(ctx context.Context, op string, p CancelParams) (Job, 
 			return Job{}, unavailable(op, err)
 		}
 		if applied {
+			s.observing(ctx).saw(nil, true)
 			return rec.Job, nil
 		}
 		rec, err = s.store.Find(ctx, FindParams{ID: p.ID, AnyOwner: true, Clock: p.Clock})
@@ -148,8 +162,12 @@ func (s *Jobs) cancelOnce(ctx context.Context, op string, p CancelParams) (Job, 
 }
 
 // Get returns a job, whoever owns it, and its attempts by number.
-func (o *Operator) Get(ctx context.Context, id JobID) (Job, []Attempt, error) {
+func (o *Operator) Get(ctx context.Context, id JobID) (job Job, attempts []Attempt, err error) {
 	const op = "Operator.Get"
+	ctx, w := o.jobs.observe(ctx, op)
+	if w != nil {
+		defer w.ends(&job, &err)
+	}
 	if !id.valid() {
 		return Job{}, nil, &Error{Op: op, Err: ErrNotFound}
 	}

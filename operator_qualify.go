@@ -14,8 +14,12 @@ import (
 // A revocation stands, whatever is saved after it: to have the provider tried
 // again, change the contract's or the adapter's revision and with it the
 // fingerprint.
-func (o *Operator) SaveQualification(ctx context.Context, q Qualification, ttl time.Duration) (Qualification, error) {
+func (o *Operator) SaveQualification(ctx context.Context, q Qualification, ttl time.Duration) (saved Qualification, err error) {
 	const op = "SaveQualification"
+	ctx, w := o.jobs.observe(ctx, op)
+	if w != nil {
+		defer w.ends(nil, &err)
+	}
 	if err := checkQualification(q, ttl); err != nil {
 		return Qualification{}, named(op, err)
 	}
@@ -23,7 +27,7 @@ func (o *Operator) SaveQualification(ctx context.Context, q Qualification, ttl t
 	if err != nil {
 		return Qualification{}, err
 	}
-	saved, err := store.SaveQualification(ctx, q, wholeMicros(ttl), o.jobs.clock)
+	saved, err = store.SaveQualification(ctx, q, wholeMicros(ttl), o.jobs.clock)
 	if err != nil {
 		return Qualification{}, unavailable(op, err)
 	}
@@ -33,9 +37,13 @@ func (o *Operator) SaveQualification(ctx context.Context, q Qualification, ttl t
 // RevokeQualification takes it back. Once it has returned no attempt begins by
 // it, in any process; attempts that have begun go on. Repeated, it succeeds, and
 // the first name and reason stand. ErrNotFound if there is none.
-func (o *Operator) RevokeQualification(ctx context.Context, provider string, r Requirement, d Decision) (Qualification, error) {
+func (o *Operator) RevokeQualification(ctx context.Context, provider string, r Requirement, d Decision) (q Qualification, err error) {
 	const op = "RevokeQualification"
-	err := checkText("provider", provider, 1, maxProvider)
+	ctx, w := o.jobs.observe(ctx, op)
+	if w != nil {
+		defer w.ends(nil, &err)
+	}
+	err = checkText("provider", provider, 1, maxProvider)
 	if err == nil {
 		err = checkRequirement("Requirement", r)
 	}

@@ -26,6 +26,10 @@ import (
 // error.
 func (o *Operator) Reconcile(ctx context.Context, f Filter, ask Call) (unknown int, err error) {
 	const op = "Reconcile"
+	ctx, w := o.jobs.observe(ctx, op)
+	if w != nil {
+		defer w.ends(nil, &err)
+	}
 	if ask == nil {
 		return 0, named(op, invalid("ask", "is required"))
 	}
@@ -45,7 +49,9 @@ func (o *Operator) Reconcile(ctx context.Context, f Filter, ask Call) (unknown i
 		if ctx.Err() != nil {
 			return unknown, withRefused(context.Cause(ctx), refused)
 		}
+		w.host(true)
 		left, err := o.reconcile(ctx, op, entry.Attempt, ask)
+		w.host(false)
 		if left {
 			unknown++
 		}
@@ -101,7 +107,7 @@ func (o *Operator) reconcile(ctx context.Context, op string, listed Attempt, ask
 		left = unknown && err != nil
 	default:
 		var rec Record
-		rec, err = o.jobs.settle(ctx, op, a, SettleParams{To: StateUnknown, Cause: cleanText(err.Error())})
+		rec, err = o.jobs.doubt(ctx, op, a, SettleParams{To: StateUnknown, Cause: cleanText(err.Error())})
 		left = err != nil && unknown || err == nil && standing(rec, a).State == StateUnknown
 	}
 	// Somebody else ended it first: that is as good.

@@ -9,15 +9,23 @@ import (
 // attempts past their deadline into unknown, at most limit of them, and
 // returns those. It does nothing else, and no safety rests on it. Any number
 // of processes may sweep at once.
-func (o *Operator) Sweep(ctx context.Context, limit int) ([]Attempt, error) {
+func (o *Operator) Sweep(ctx context.Context, limit int) (swept []Attempt, err error) {
 	const op = "Sweep"
+	ctx, w := o.jobs.observe(ctx, op)
+	if w != nil {
+		defer w.ends(nil, &err)
+	}
 	q, err := o.upkeep(ctx, op, limit)
 	if err != nil {
 		return nil, err
 	}
-	swept, err := q.Sweep(ctx, limit, o.jobs.clock)
+	swept, err = q.Sweep(ctx, limit, o.jobs.clock)
 	if err != nil {
 		return nil, unavailable(op, err)
+	}
+	w.swept(swept)
+	for i := range swept {
+		o.jobs.mayEndWait(swept[i].JobID)
 	}
 	return swept, nil
 }
@@ -42,8 +50,12 @@ type Retention struct {
 // Open jobs are never touched. An open attempt holds its job back, also a
 // final one's: the provider may have acted, and an operator ends that. A
 // detached attempt of a final job is canceled with "purge" as its name.
-func (o *Operator) Purge(ctx context.Context, r Retention, limit int) (int, error) {
+func (o *Operator) Purge(ctx context.Context, r Retention, limit int) (n int, err error) {
 	const op = "Purge"
+	ctx, w := o.jobs.observe(ctx, op)
+	if w != nil {
+		defer w.ends(nil, &err)
+	}
 	switch {
 	case r.Payloads < 0:
 		return 0, named(op, invalid("Retention.Payloads", "must not be negative"))
@@ -56,7 +68,8 @@ func (o *Operator) Purge(ctx context.Context, r Retention, limit int) (int, erro
 	if err != nil {
 		return 0, err
 	}
-	n, err := q.Purge(ctx, r, limit, o.jobs.clock)
+	n, err = q.Purge(ctx, r, limit, o.jobs.clock)
+	w.counted(n)
 	if err != nil {
 		return n, unavailable(op, err)
 	}
@@ -84,13 +97,17 @@ type Stats struct {
 
 // Stats counts jobs and attempts. It reads the whole table of jobs: ask by the
 // minute, not by the request.
-func (o *Operator) Stats(ctx context.Context) (Stats, error) {
+func (o *Operator) Stats(ctx context.Context) (stats Stats, err error) {
 	const op = "Stats"
+	ctx, w := o.jobs.observe(ctx, op)
+	if w != nil {
+		defer w.ends(nil, &err)
+	}
 	q, err := o.queries(ctx, op)
 	if err != nil {
 		return Stats{}, err
 	}
-	stats, err := q.Stats(ctx, o.jobs.clock)
+	stats, err = q.Stats(ctx, o.jobs.clock)
 	if err != nil {
 		return Stats{}, unavailable(op, err)
 	}

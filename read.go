@@ -7,16 +7,24 @@ import (
 
 // Get returns the owner's job. ErrNotFound is the same answer for another
 // owner's job as for none.
-func (s *Jobs) Get(ctx context.Context, owner string, id JobID) (Job, error) {
+func (s *Jobs) Get(ctx context.Context, owner string, id JobID) (job Job, err error) {
 	const op = "Get"
+	ctx, w := s.observe(ctx, op)
+	if w != nil {
+		defer w.ends(&job, &err)
+	}
 	rec, err := s.findOwned(ctx, op, FindParams{Owner: owner, ID: id})
 	return rec.Job, err
 }
 
 // GetByKey returns the owner's job that holds the key.
-func (s *Jobs) GetByKey(ctx context.Context, owner, key string) (Job, error) {
+func (s *Jobs) GetByKey(ctx context.Context, owner, key string) (job Job, err error) {
 	const op = "GetByKey"
-	err := checkText("owner", owner, 1, maxOwner)
+	ctx, w := s.observe(ctx, op)
+	if w != nil {
+		defer w.ends(&job, &err)
+	}
+	err = checkText("owner", owner, 1, maxOwner)
 	if err == nil {
 		err = checkText("key", key, 1, maxKey)
 	}
@@ -30,8 +38,12 @@ func (s *Jobs) GetByKey(ctx context.Context, owner, key string) (Job, error) {
 // GetAttempt returns an attempt and its job, for the executing side, which
 // may hold nothing but the ID: there is no owner to check here, so do not
 // take the ID from a user.
-func (s *Jobs) GetAttempt(ctx context.Context, id AttemptID) (Job, Attempt, error) {
+func (s *Jobs) GetAttempt(ctx context.Context, id AttemptID) (job Job, a Attempt, err error) {
 	const op = "GetAttempt"
+	ctx, w := s.observe(ctx, op)
+	if w != nil {
+		defer w.ends(&job, &err)
+	}
 	if id.Job() == "" {
 		return Job{}, Attempt{}, &Error{Op: op, Err: ErrNotFound}
 	}
@@ -47,8 +59,14 @@ func (s *Jobs) GetAttempt(ctx context.Context, id AttemptID) (Job, Attempt, erro
 
 // Attempts returns the attempts of the owner's job by number. Of a purged job
 // the winner is left, and those that were detached.
-func (s *Jobs) Attempts(ctx context.Context, owner string, id JobID) ([]Attempt, error) {
-	rec, err := s.findOwned(ctx, "Attempts", FindParams{Owner: owner, ID: id, All: true})
+func (s *Jobs) Attempts(ctx context.Context, owner string, id JobID) (attempts []Attempt, err error) {
+	const op = "Attempts"
+	ctx, w := s.observe(ctx, op)
+	if w != nil {
+		defer w.ends(nil, &err)
+	}
+	rec, err := s.findOwned(ctx, op, FindParams{Owner: owner, ID: id, All: true})
+	w.stands(rec.Job)
 	return rec.Attempts, err
 }
 

@@ -24,19 +24,23 @@ import (
 // otherwise the error is ErrAttemptEnded; a nil cause is ErrInvalid.
 func (s *Jobs) Fail(ctx context.Context, a Attempt, cause error) (Job, error) {
 	const op = "Fail"
-	if cause == nil {
-		return Job{}, named(op, invalid("cause", "is required: an attempt without an error is completed"))
-	}
-	rec, err := s.fail(ctx, op, a, cause, proves(ctx, cause))
+	rec, err := s.fail(ctx, op, a, cause, cause != nil && proves(ctx, cause))
 	return rec.Job, err
 }
 
-func (s *Jobs) fail(ctx context.Context, op string, a Attempt, cause error, proven bool) (Record, error) {
+func (s *Jobs) fail(ctx context.Context, op string, a Attempt, cause error, proven bool) (rec Record, err error) {
+	ctx, w := s.observe(ctx, "Fail")
+	if w != nil {
+		defer w.ends(&rec.Job, &err)
+	}
+	if cause == nil {
+		return Record{}, named(op, invalid("cause", "is required: an attempt without an error is completed"))
+	}
 	to := StateUnknown
 	if proven {
 		to = StateFailed
 	}
-	return s.settle(ctx, op, a, SettleParams{To: to, Cause: cleanText(cause.Error())})
+	return s.settleTo(ctx, op, a, SettleParams{To: to, Cause: cleanText(cause.Error())})
 }
 
 // MarkUnknown records that the attempt may or may not have taken effect, and
@@ -50,16 +54,25 @@ func (s *Jobs) MarkUnknown(ctx context.Context, a Attempt, cause error) (Job, er
 	if cause != nil {
 		p.Cause = cleanText(cause.Error())
 	}
-	rec, err := s.settle(ctx, "MarkUnknown", a, p)
+	rec, err := s.doubt(ctx, "MarkUnknown", a, p)
 	return rec.Job, err
 }
 
-// settle and settleOnce return the job with the attempt as it then stands.
-func (s *Jobs) settle(ctx context.Context, op string, a Attempt, p SettleParams) (Record, error) {
+func (s *Jobs) doubt(ctx context.Context, op string, a Attempt, p SettleParams) (rec Record, err error) {
+	ctx, w := s.observe(ctx, "MarkUnknown")
+	if w != nil {
+		defer w.ends(&rec.Job, &err)
+	}
+	return s.settleTo(ctx, op, a, p)
+}
+
+// settleTo and settleOnce return the job with the attempt as it then stands.
+func (s *Jobs) settleTo(ctx context.Context, op string, a Attempt, p SettleParams) (Record, error) {
 	if err := s.mayTouch(ctx, op, a); err != nil {
 		return Record{}, err
 	}
 	p.ID, p.Clock = a.ID, s.clock
+	defer s.mayEndWait(a.ID.Job())
 	return settling(ctx, func(ctx context.Context) (Record, error) { return s.settleOnce(ctx, op, p) })
 }
 
@@ -70,11 +83,13 @@ func (s *Jobs) settleOnce(ctx context.Context, op string, p SettleParams) (Recor
 			return Record{}, unavailable(op, err)
 		}
 		if applied {
+			s.observing(ctx).saw(rec.Attempt, true)
 			return rec, nil
 		}
 		if rec, err = s.attemptRecord(ctx, op, p.ID); err != nil {
 			return Record{}, err
 		}
+		s.observing(ctx).saw(rec.Attempt, false)
 		switch a := rec.Attempt; {
 		case a != nil && a.State == p.To:
 			return rec, nil
@@ -90,8 +105,12 @@ func (s *Jobs) settleOnce(ctx context.Context, op string, p SettleParams) (Recor
 // and cannot be extended (ErrInDoubt); one that has ended or is detached is
 // ErrAttemptEnded. A context made by Attempt.Context is not extended: make
 // another from the attempt returned.
-func (s *Jobs) Extend(ctx context.Context, a Attempt, d time.Duration) (Attempt, error) {
+func (s *Jobs) Extend(ctx context.Context, a Attempt, d time.Duration) (now Attempt, err error) {
 	const op = "Extend"
+	ctx, w := s.observe(ctx, op)
+	if w != nil {
+		defer w.ends(nil, &err)
+	}
 	if d <= 0 {
 		return Attempt{}, named(op, invalid("d", "must be positive"))
 	}
@@ -102,8 +121,12 @@ func (s *Jobs) Extend(ctx context.Context, a Attempt, d time.Duration) (Attempt,
 // bytes, so that an attempt in doubt can be looked up there. It is set once,
 // while the attempt is open or detached: another value is ErrInvalid, the same
 // one succeeds. On an attempt that has ended the error is ErrAttemptEnded.
-func (s *Jobs) SetExternalRef(ctx context.Context, a Attempt, ref string) (Attempt, error) {
+func (s *Jobs) SetExternalRef(ctx context.Context, a Attempt, ref string) (now Attempt, err error) {
 	const op = "SetExternalRef"
+	ctx, w := s.observe(ctx, op)
+	if w != nil {
+		defer w.ends(nil, &err)
+	}
 	if err := checkText("ref", ref, 0, maxExternalRef); err != nil {
 		return Attempt{}, named(op, err)
 	}
@@ -126,6 +149,8 @@ func (s *Jobs) amendOnce(ctx context.Context, op string, p AmendParams) (Attempt
 				return Attempt{}, unavailable(op, err)
 			}
 			if applied {
+				s.observing(ctx).stands(rec.Job)
+				s.observing(ctx).saw(rec.Attempt, true)
 				return *rec.Attempt, nil
 			}
 		}
@@ -133,6 +158,8 @@ func (s *Jobs) amendOnce(ctx context.Context, op string, p AmendParams) (Attempt
 		if err != nil {
 			return Attempt{}, err
 		}
+		s.observing(ctx).stands(rec.Job)
+		s.observing(ctx).saw(rec.Attempt, false)
 		if decided, err := amended(op, rec, p); decided {
 			if err != nil {
 				return Attempt{}, err

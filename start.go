@@ -18,7 +18,11 @@ func (s *Jobs) Start(ctx context.Context, in Intent, try Try) (Job, Attempt, err
 }
 
 // start also reports whether this very call began the attempt.
-func (s *Jobs) start(ctx context.Context, op string, in Intent, try Try) (Job, *Attempt, bool, error) {
+func (s *Jobs) start(ctx context.Context, op string, in Intent, try Try) (job Job, a *Attempt, fresh bool, err error) {
+	ctx, w := s.observe(ctx, "Start")
+	if w != nil {
+		defer w.ends(&job, &err)
+	}
 	cp, bp, err := s.startParams(in, try)
 	if err == nil {
 		err = s.mayWrite(ctx, op)
@@ -29,9 +33,12 @@ func (s *Jobs) start(ctx context.Context, op string, in Intent, try Try) (Job, *
 	for range rounds {
 		rec, fresh, err := s.store.Start(ctx, cp, bp)
 		if err == nil && fresh {
+			w.made(true)
+			w.saw(rec.Attempt, true)
 			return withAttempt(rec), rec.Attempt, true, nil
 		}
 		if err == nil && rec.Job.ID != "" {
+			w.made(true) // the job alone
 			_, err := begun(op, rec, bp)
 			return rec.Job, nil, false, err
 		}
@@ -107,6 +114,8 @@ func (s *Jobs) startOn(ctx context.Context, op string, rec Record, cp CreatePara
 		}
 		return rec.Job, nil, false, err
 	}
+	s.observing(ctx).made(rec.Job.ID == cp.ID && fresh)
+	s.observing(ctx).saw(now.Attempt, fresh)
 	return withAttempt(now), now.Attempt, fresh, nil
 }
 

@@ -26,8 +26,12 @@ import (
 // would wait for this transaction for ever. Under the outer context nothing can
 // refuse them: they hang until that ends, on SQLite always, on PostgreSQL where
 // they meet a job that this transaction has changed.
-func (s *Jobs) Tx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
+func (s *Jobs) Tx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) (err error) {
 	const op = "Tx"
+	ctx, w := s.observe(ctx, op)
+	if w != nil {
+		defer w.ends(nil, &err)
+	}
 	if s.txStore == nil {
 		return &Error{Op: op, Err: ErrUnsupported}
 	}
@@ -38,7 +42,8 @@ func (s *Jobs) Tx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) 
 		return err
 	}
 	o := &openTx{}
-	err := s.txStore.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	w.host(true)
+	err = s.txStore.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		o.tx = tx
 		s.txs.Store(tx, o)
 		defer s.txs.Delete(tx)
@@ -49,6 +54,10 @@ func (s *Jobs) Tx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) 
 		o.ran = true
 		return o.err
 	})
+	w.host(false)
+	if o.completed != "" {
+		s.mayEndWait(o.completed.Job())
+	}
 	switch {
 	case o.ran && o.err != nil:
 		s.keepEvidence(ctx, o)

@@ -1,0 +1,157 @@
+package onejob
+
+import (
+	"context"
+	"errors"
+)
+
+// Observer hears of every operation of a [Jobs] and of its operators: for
+// traces and metrics. Package otelonejob, a module of its own, is one for
+// OpenTelemetry.
+type Observer interface {
+	// Observe is called on the caller's goroutine when an operation begins,
+	// with its name, such as "BeginAttempt": those of [Error.Op]. The
+	// operation goes on under the context returned, which must be made from
+	// ctx. The function returned is called once when it ends, also by a
+	// panic; nil says that nobody asks.
+	//
+	// Operations may hold others, under their contexts: Do holds Start, then
+	// Complete or Fail, and Reconcile holds Complete, Fail or MarkUnknown. What is
+	// not observed: Operator.Attempts and Qualifications, which page, and Doctor.
+	//
+	// Both functions are called by many goroutines at once, must return soon,
+	// and must not panic.
+	Observe(ctx context.Context, op string) (context.Context, func(Observation))
+}
+
+// Observation is what became of an operation. It holds params, results, keys
+// and owners: show IDs, kinds, providers and states.
+type Observation struct {
+	// Job is the job as it stands; its ID is empty where none is known.
+	Job Job
+	// Attempt is the one that the operation was about, as it stands, or the one
+	// in its way; nil where there is none.
+	Attempt *Attempt
+	// Attempts are those that a Sweep found overdue.
+	Attempts []Attempt
+	// Created reports that this call stored the job. What was stored by a
+	// CreateTx is gone if the host rolls back.
+	Created bool
+	// Changed reports that this call changed the attempt or the job: began it,
+	// completed it, moved it to another state. A repeated call that finds its
+	// work done has changed nothing. An attempt that was unknown and is marked
+	// unknown again counts as changed.
+	Changed bool
+	// Count is how many jobs a CreateMany stored or a Purge purged.
+	Count int
+	// Err is what the caller gets. A panic of the host's code shows as an error
+	// that says so.
+	Err error
+}
+
+// observed is an operation under way of which somebody hears. The methods do
+// nothing on nil.
+type observed struct {
+	o      Observation
+	end    func(Observation)
+	inHost bool // the host's code runs, and may panic
+}
+
+type observedKey struct{}
+
+// observe begins op. It costs nothing where nobody asks.
+func (s *Jobs) observe(ctx context.Context, op string) (context.Context, *observed) {
+	if s.observer == nil {
+		return ctx, nil
+	}
+	ctx, end := s.observer.Observe(ctx, op)
+	if end == nil {
+		// Or an inner step would write into the observation around it.
+		return context.WithValue(ctx, observedKey{}, (*observed)(nil)), nil
+	}
+	w := &observed{end: end}
+	return context.WithValue(ctx, observedKey{}, w), w
+}
+
+// observing returns the operation that ctx belongs to, nil where nobody asks.
+func (s *Jobs) observing(ctx context.Context) *observed {
+	if s.observer == nil {
+		return nil
+	}
+	w, _ := ctx.Value(observedKey{}).(*observed)
+	return w
+}
+
+// errNoReturn is what an operation shows that a panic or runtime.Goexit of the
+// host's code ended.
+const errNoReturn = ruleError("the call or OnComplete did not return: it panicked or ended its goroutine")
+
+// ends tells how it went; it is deferred. job may be nil.
+func (w *observed) ends(job *Job, err *error) {
+	o := w.o
+	if job != nil && job.ID != "" {
+		o.Job = *job
+	}
+	o.Err = *err
+	if w.inHost {
+		o.Err = errNoReturn
+	}
+	var e *Error
+	if errors.As(o.Err, &e) {
+		if o.Job.ID == "" {
+			o.Job = e.Job
+		}
+		if o.Attempt == nil {
+			o.Attempt = e.Attempt
+		}
+	}
+	if o.Attempt == nil && o.Changed {
+		o.Attempt = o.Job.Attempt
+	}
+	w.end(o)
+}
+
+// saw notes the attempt of a step, and whether this very step changed it.
+func (w *observed) saw(a *Attempt, changed bool) {
+	if w == nil {
+		return
+	}
+	if a != nil {
+		w.o.Attempt = a
+	}
+	w.o.Changed = w.o.Changed || changed
+}
+
+// stands notes the job where the operation does not return it.
+func (w *observed) stands(job Job) {
+	if w != nil {
+		w.o.Job = job
+	}
+}
+
+func (w *observed) made(created bool) {
+	if w != nil {
+		w.o.Created = w.o.Created || created
+	}
+}
+
+func (w *observed) counted(n int) {
+	if w != nil {
+		w.o.Count += n
+	}
+}
+
+func (w *observed) swept(attempts []Attempt) {
+	if w != nil {
+		w.o.Attempts = attempts
+		w.o.Changed = len(attempts) > 0
+	}
+}
+
+// host says that the host's code runs from now on, or no more. A panic comes by
+// no return, and a recover here would change its trace.
+func (w *observed) host(runs bool) {
+	if w != nil {
+		w.inHost = runs
+	}
+}

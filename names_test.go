@@ -98,7 +98,8 @@ func exportedOf(v *doc.Value) []string {
 
 // publicPackages are those that hosts import, and their tests.
 var publicPackages = []string{".", "pgdial", "onejobtest", "storetest", "provider", "provider/wire", "provider/chat",
-	"provider/chat/chattest", "contract", "failover", "idempotency", "pgnotify", "maintenance", "otelonejob"}
+	"provider/chat/chattest", "contract", "failover", "idempotency", "pgnotify", "maintenance", "otelonejob",
+	"console"}
 
 func TestEveryExportedNameIsDocumented(t *testing.T) {
 	t.Parallel()

@@ -99,6 +99,7 @@ func (s *Jobs) complete(ctx context.Context, op string, p CompleteParams) (Job, 
 	w.host(p.OnComplete != nil)
 	job, err := settling(ctx, func(ctx context.Context) (Job, error) { return s.completeOn(ctx, op, s.store, p) })
 	w.host(false)
+	s.mayEndWait(p.ID.Job())
 	var hook hookError
 	if errors.As(err, &hook) {
 		return job, &Error{Op: op, Err: errRefused, Attempt: &Attempt{ID: p.ID, JobID: p.ID.Job()}, Cause: hook.error}

@@ -80,7 +80,9 @@ func TestPackagesLinkWhatTheyAreFor(t *testing.T) {
 		"provider/chat/chattest": "^(github.com/santhosh-tekuri/jsonschema/v6|golang.org/x/text)(/|$)",
 		"contract":               "^(github.com/santhosh-tekuri/jsonschema/v6|golang.org/x/text)(/|$)",
 		"failover":               "^(github.com/santhosh-tekuri/jsonschema/v6|golang.org/x/text)(/|$)",
+		"maintenance":            "^$",
 		"pgdial":                 "^$",
+		"pgnotify":               "^github.com/lib/pq(/|$)",
 		"idempotency":            "^$",
 	} {
 		t.Run(pkg, func(t *testing.T) {

@@ -55,7 +55,8 @@ var (
 	// ErrRetryTx: the host's transaction lost a race in the database. Roll it
 	// back and run it again.
 	ErrRetryTx = errors.New("the transaction lost a race in the database: roll it back and run it again")
-	// ErrUnsupported: the store lacks the ability.
+	// ErrUnsupported: the store lacks the ability, or its schema is older than this
+	// program or not whole: the text says which, and what to run.
 	ErrUnsupported = errors.New("the store does not support this")
 	// ErrUnavailable: the database could not be asked, or its answer was lost,
 	// so the operation may or may not have been applied. Every operation is

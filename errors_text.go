@@ -65,12 +65,24 @@ func hint(state string) string {
 	switch state {
 	case "42P01", "3F000":
 		return " (run Migrate)"
+	case "42P07", "42710":
+		return " (something of that name is there already: remove what half a migration or another program left, and run Migrate)"
+	case "55P03":
+		return " (another transaction holds a lock that this needs: repeat it, or end that one)"
 	case "25006":
 		return " (the database is read-only: is it a standby?)"
 	case "42501":
 		return " (the role lacks a privilege)"
 	case "26000", "42P05":
 		return " (behind a pooler? set PostgresOptions.Unprepared)"
+	case "08P01":
+		return " (is it a pooler that does not know a parameter of the connection?)"
+	case "0A000":
+		return " (is it a standby? or the tables were made anew)"
+	case "53100":
+		return " (the disk of the database is full)"
+	case "57014":
+		return " (it took longer than the server allows: who holds the job's row?)"
 	}
 	return ""
 }

@@ -211,3 +211,18 @@ func ExampleOperator_Doctor() {
 	// Output:
 	// journal_mode memory true
 }
+
+// Of all processes that wake up at midnight one makes the report.
+func ExampleOperator_TakeTurn() {
+	jobs, done := openJobs(nil)
+	defer done()
+	op := onejob.NewOperator(jobs)
+	for _, process := range []string{"host-1/4711", "host-2/815", "host-1/4711"} {
+		taken, err := op.TakeTurn(context.Background(), "report", process, time.Hour)
+		fmt.Println(process, taken, err)
+	}
+	// Output:
+	// host-1/4711 true <nil>
+	// host-2/815 false <nil>
+	// host-1/4711 true <nil>
+}

@@ -84,8 +84,11 @@ func ExamplePostgresStore_Migrations() {
 	// Output:
 	// goose/0001_jobs.sql
 	// goose/0002_qualifications.sql
+	// goose/0003_turns.sql
 	// migrate/0001_jobs.down.sql
 	// migrate/0001_jobs.up.sql
 	// migrate/0002_qualifications.down.sql
 	// migrate/0002_qualifications.up.sql
+	// migrate/0003_turns.down.sql
+	// migrate/0003_turns.up.sql
 }

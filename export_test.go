@@ -12,6 +12,7 @@ func HotStatements(s *PostgresStore) map[string]string {
 		"find by ID": pgFindByID, "find by key": pgFindByKey, "find by attempt": pgFindByAttempt,
 		"find all": pgFindAll, "begin, qualified": pgBeginRequired, "start, qualified": pgStartRequired,
 		"create many": pgCreateMany, "find many": pgFindMany, "save qualification": pgSaveQualification, "revoke": pgRevokeQualification, "qualifications": pgQualifications,
+		"take turn": pgTakeTurn,
 	} {
 		list[name] = s.sql.render(constant)
 	}
@@ -33,3 +34,6 @@ func SetMaxBatchTime(s *SQLiteStore, d time.Duration) { s.queue.maxTime = d }
 
 // MaxBatch is how many writes one transaction takes in.
 const MaxBatch = maxBatch
+
+// SweepStatement is what Sweep sends.
+func SweepStatement(s *PostgresStore) string { return s.sql.render(pgSweep) }

@@ -24,6 +24,8 @@ type Jobs struct {
 	maxAttempts int
 	onComplete  func(ctx context.Context, tx *sql.Tx, job Job) error
 	observer    Observer // nil where nobody asks
+	notifier    Notifier // nil where there is none
+	waiting     waitRoom
 	txs         sync.Map // *sql.Tx of a running Tx → *openTx
 	txKey       any      // under which a context carries its transaction
 }
@@ -60,6 +62,9 @@ type Options struct {
 	// Use tx and the context handed in: other operations of this Jobs that
 	// write are refused under it, for they would wait for this transaction.
 	OnComplete func(ctx context.Context, tx *sql.Tx, job Job) error
+	// Notifier tells other processes what may end a Wait there, and hears it from
+	// them. Default: each process looks by itself.
+	Notifier Notifier
 	// Observer hears of every operation. Default: nobody does, at no cost.
 	Observer Observer
 }
@@ -81,6 +86,7 @@ func New(store Store, opts *Options) *Jobs {
 		maxAttempts: o.MaxAttempts,
 		onComplete:  o.OnComplete,
 		observer:    o.Observer,
+		notifier:    o.Notifier,
 	}
 	s.txStore, _ = store.(TxStore)
 	if s.log == nil {
@@ -99,6 +105,9 @@ func New(store Store, opts *Options) *Jobs {
 	s.txKey = s
 	if v := reflect.ValueOf(store); v.IsValid() && v.Comparable() {
 		s.txKey = store // so that a Jobs and its twin on the same store know each other's
+	}
+	if s.notifier != nil {
+		s.notifier.Subscribe(s.waiting.hint)
 	}
 	return s
 }

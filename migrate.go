@@ -3,13 +3,10 @@ package onejob
 import (
 	"archive/zip"
 	"bytes"
-	"context"
-	"fmt"
 	"io/fs"
 	"path"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/onejob-go/onejob/schema"
 )
@@ -104,22 +101,5 @@ func checkTarget(list []migration, version int) error {
 	if version < 0 || version > len(list) {
 		return invalid("version", "must be from 0 to "+strconv.Itoa(len(list)))
 	}
-	return nil
-}
-
-// schemaCheck refuses a schema that is older than the program, once and for
-// all: a newer one is fine.
-type schemaCheck struct{ passed atomic.Bool }
-
-func (c *schemaCheck) check(ctx context.Context, need int, version func(context.Context) (int, error)) error {
-	have, err := version(ctx)
-	if err != nil {
-		return err
-	}
-	if have < need {
-		return &Error{Err: ErrUnsupported, Cause: ruleError(fmt.Sprintf(
-			"the schema is at version %d and this program needs %d: run Migrate", have, need))}
-	}
-	c.passed.Store(true)
 	return nil
 }

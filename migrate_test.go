@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -79,6 +80,13 @@ func (e emptyDB) works(t *testing.T, store onejob.Store, key string) {
 	job, err := jobs.Complete(t.Context(), a, []byte("result"))
 	require.NoError(t, err)
 	require.Equal(t, onejob.StatusCompleted, job.Status())
+	taken, err := onejob.NewOperator(jobs).TakeTurn(t.Context(), key, "a", time.Hour)
+	require.NoError(t, err)
+	require.True(t, taken)
+	_, err = onejob.NewOperator(jobs).SaveQualification(t.Context(), onejob.Qualification{
+		Provider: "primary", Requirement: onejob.Requirement{Contract: "c", Model: "m", Fingerprint: "f"}, Runs: 1, Passes: 1,
+	}, time.Hour)
+	require.NoError(t, err)
 }
 
 // isOld requires that the store refuses to work, and says what to do.
@@ -120,6 +128,34 @@ func TestMigrateUpAndDownAndUpAgain(t *testing.T) {
 		require.NoError(t, store.MigrateTo(t.Context(), newest))
 		e.works(t, store, "k")
 		require.Equal(t, newest, e.version(t))
+	})
+}
+
+// A process that runs on an older schema would find out by and by, in the middle
+// of its work: it is told at once.
+func TestEachOlderSchemaIsRefusedAndKeepsItsRows(t *testing.T) {
+	t.Parallel()
+	onEmptyDatabases(t, func(t *testing.T, e emptyDB) {
+		require.NoError(t, e.open(t, e.address, "").Migrate(t.Context()))
+		newest := e.version(t)
+		require.Equal(t, 3, newest, "this test knows what came when")
+		for version := newest - 1; version > 0; version-- {
+			key := fmt.Sprint("k", version)
+			e.works(t, e.open(t, e.address, ""), key)
+			require.NoError(t, e.open(t, e.address, "").MigrateTo(t.Context(), version))
+			old := e.open(t, e.address, "")
+			e.isOld(t, old)
+			_, err := onejob.NewOperator(onejob.New(old, nil)).TakeTurn(t.Context(), "purge", "a", time.Hour)
+			require.ErrorIs(t, err, onejob.ErrUnsupported)
+			require.ErrorContains(t, err, fmt.Sprintf("at version %d and this program needs %d: run Migrate", version, newest))
+			requireSymptom(t, examine(t, old), symptom{"schema version", fmt.Sprint(version), true})
+			require.NoError(t, old.Migrate(t.Context()))
+			job, err := onejob.New(old, nil).GetByKey(t.Context(), "owner-1", key)
+			require.NoError(t, err)
+			require.Equal(t, "result", string(job.Result))
+		}
+		e.works(t, e.open(t, e.address, ""), "after")
+		dbtest.Check(t, e.db, e.table(""))
 	})
 }
 

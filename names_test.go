@@ -98,7 +98,7 @@ func exportedOf(v *doc.Value) []string {
 
 // publicPackages are those that hosts import, and their tests.
 var publicPackages = []string{".", "pgdial", "onejobtest", "storetest", "provider", "provider/wire", "provider/chat",
-	"provider/chat/chattest", "contract", "failover", "idempotency"}
+	"provider/chat/chattest", "contract", "failover", "idempotency", "pgnotify", "maintenance"}
 
 func TestEveryExportedNameIsDocumented(t *testing.T) {
 	t.Parallel()

@@ -131,6 +131,7 @@ func (o *Operator) CancelJob(ctx context.Context, id JobID, d Decision) (job Job
 	}
 	d.Reason = cleanText(d.Reason)
 	p := CancelParams{ID: id, Decision: d, Clock: o.jobs.clock}
+	defer o.jobs.mayEndWait(id)
 	return deciding(ctx, op, func(ctx context.Context) (Job, error) { return o.jobs.cancelOnce(ctx, op, p) })
 }
 

@@ -24,6 +24,9 @@ func (o *Operator) Sweep(ctx context.Context, limit int) (swept []Attempt, err e
 		return nil, unavailable(op, err)
 	}
 	w.swept(swept)
+	for i := range swept {
+		o.jobs.mayEndWait(swept[i].JobID)
+	}
 	return swept, nil
 }
 

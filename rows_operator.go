@@ -1,7 +1,9 @@
 package onejob
 
 import (
+	"context"
 	"database/sql"
+	"strings"
 	"time"
 )
 
@@ -74,3 +76,28 @@ type nullMoment struct{ time.Time }
 
 // Scan implements sql.Scanner.
 func (m *nullMoment) Scan(v any) error { return moment{&m.Time}.Scan(v) }
+
+// settledRows runs a statement whose rows are IDs of jobs.
+func settledRows(ctx context.Context, q runner, statement string, args ...any) ([]JobID, error) {
+	rows, err := q.query(ctx, statement, args...)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := scanTexts(rows)
+	if err = drain(rows, err); err != nil {
+		return nil, err
+	}
+	ids := make([]JobID, len(texts))
+	for i, text := range texts {
+		ids[i] = JobID(text)
+	}
+	return ids, nil
+}
+
+func joinIDs(ids []JobID) string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = string(id)
+	}
+	return strings.Join(texts, ",")
+}

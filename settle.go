@@ -72,6 +72,7 @@ func (s *Jobs) settleTo(ctx context.Context, op string, a Attempt, p SettleParam
 		return Record{}, err
 	}
 	p.ID, p.Clock = a.ID, s.clock
+	defer s.mayEndWait(a.ID.Job())
 	return settling(ctx, func(ctx context.Context) (Record, error) { return s.settleOnce(ctx, op, p) })
 }
 

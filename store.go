@@ -245,6 +245,26 @@ type QualificationStore interface {
 	Qualifications(ctx context.Context, after *Qualification, limit int) ([]Qualification, error)
 }
 
+// TurnStore is the ability to give turns: to tell processes apart that would do
+// the same work at once. It is a courtesy on which no safety rests.
+type TurnStore interface {
+	// TakeTurn gives the holder the turn until d from now (whole microseconds),
+	// and reports whether it did: it does unless another holder's turn of that
+	// name has begun and has not ended, by the store's clock when the row is
+	// changed. So of two who ask at once one is refused, and a turn that was taken
+	// by a clock that was set back since is free. Who is refused changes nothing.
+	TakeTurn(ctx context.Context, name, holder string, d time.Duration, clock func() time.Time) (bool, error)
+}
+
+// WaitStore is the ability to look at many jobs at once, for [Jobs.Wait]. Without
+// it they are read one by one.
+type WaitStore interface {
+	// Settled returns those of ids, at most 1,000, for which there is nothing to
+	// wait for any more: the job is final or gone, or its open attempt is
+	// unknown, swept or not.
+	Settled(ctx context.Context, ids []JobID, clock func() time.Time) ([]JobID, error)
+}
+
 // OperatorStore is the ability to serve an [Operator]'s queries.
 type OperatorStore interface {
 	// Page lists at most limit attempts that match f, by start time, job and

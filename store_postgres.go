@@ -100,7 +100,11 @@ func (s *PostgresStore) Create(ctx context.Context, p CreateParams) (Record, err
 
 // CreateTx implements [TxStore].
 func (s *PostgresStore) CreateTx(ctx context.Context, tx Tx, p CreateParams) (Record, error) {
-	return s.create(ctx, s.sql.in(tx), p)
+	if err := s.readyIn(ctx, tx); err != nil {
+		return Record{}, err
+	}
+	rec, err := s.create(ctx, s.sql.in(tx), p)
+	return rec, s.forgetful(err)
 }
 
 func (s *PostgresStore) create(ctx context.Context, q runner, p CreateParams) (Record, error) {
@@ -318,20 +322,30 @@ func (s *PostgresStore) Complete(ctx context.Context, p CompleteParams) (Record,
 	return rec, won && err == nil, err
 }
 
+// completeWithHook explains no error of the hook's: its tables are the host's.
 func (s *PostgresStore) completeWithHook(ctx context.Context, p CompleteParams, in func(tx *sql.Tx) runner) (rec Record, won bool, err error) {
+	var own error
 	err = s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 		rec, won, err = s.complete(ctx, in(tx), p)
+		own = err
 		if err != nil || !won {
 			return err
 		}
 		return p.OnComplete(ctx, tx, rec.Job)
 	})
+	if own != nil {
+		err = s.explained(ctx, err)
+	}
 	return rec, won, err
 }
 
 // CompleteTx implements [TxStore].
 func (s *PostgresStore) CompleteTx(ctx context.Context, tx Tx, p CompleteParams) (Record, bool, error) {
-	return s.complete(ctx, s.sql.in(tx), p)
+	if err := s.readyIn(ctx, tx); err != nil {
+		return Record{}, false, err
+	}
+	rec, won, err := s.complete(ctx, s.sql.in(tx), p)
+	return rec, won, s.forgetful(err)
 }
 
 func (s *PostgresStore) complete(ctx context.Context, q runner, p CompleteParams) (Record, bool, error) {

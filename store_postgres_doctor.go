@@ -135,5 +135,5 @@ func schemaFindings(have, need int) []Finding {
 		return nil
 	}
 	return []Finding{{"schema version", strconv.Itoa(have), true,
-		"this program needs version " + strconv.Itoa(need) + ": run Migrate"}}
+		"this program needs version " + strconv.Itoa(need) + ": " + runMigrate}}
 }

@@ -10,6 +10,11 @@ import (
 // Migrate brings the schema to the version this program needs, in one
 // transaction. It is safe to call from any number of processes at once, and
 // does nothing where all is done. A schema of a newer version is left alone.
+// Programs of earlier releases go on meanwhile and afterwards.
+//
+// A migration that needs a lock which a running transaction holds makes everybody
+// else wait behind it. So it gives up after five seconds, or after the pool's own
+// lock_timeout, with ErrUnavailable and nothing changed: call it again.
 func (s *PostgresStore) Migrate(ctx context.Context) error {
 	return s.migrate(ctx, "Migrate", func(have int) int { return max(have, len(s.migrations())) })
 }
@@ -41,9 +46,15 @@ func (s *PostgresStore) quoted() string { return `"` + s.schema + `"` }
 // simultaneous calls.
 const pgMigrationLock = `SELECT pg_advisory_xact_lock(hashtextextended('onejob.' || $1, 0))`
 
+// It comes after that lock, for which others may wait as long as a migration takes.
+const pgLockTimeout = `SELECT set_config('lock_timeout', '5s', true) WHERE current_setting('lock_timeout') = '0'`
+
 func (s *PostgresStore) migrate(ctx context.Context, op string, target func(have int) int) error {
 	err := s.begun(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, pgMigrationLock, s.schema); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, pgLockTimeout); err != nil {
 			return err
 		}
 		have, err := s.version(ctx, tx)
@@ -59,7 +70,7 @@ func (s *PostgresStore) migrate(ctx context.Context, op string, target func(have
 				continue // even IF NOT EXISTS would ask for a privilege on the database
 			}
 			if _, err := tx.ExecContext(ctx, statement); err != nil {
-				return err
+				return stays(have, err)
 			}
 		}
 		return nil
@@ -67,7 +78,7 @@ func (s *PostgresStore) migrate(ctx context.Context, op string, target func(have
 	if err != nil {
 		return unavailable(op, err)
 	}
-	s.passed.Store(false)
+	s.forget()
 	return nil
 }
 
@@ -115,4 +126,27 @@ func (s *PostgresStore) ready(ctx context.Context) error {
 		return nil
 	}
 	return s.check(ctx, len(s.migrations()), s.versionNow)
+}
+
+// readyIn is ready within a host's transaction, where a statement that fails
+// would make the host's own work void.
+func (s *PostgresStore) readyIn(ctx context.Context, tx Tx) error {
+	if s.told.Load() {
+		return nil
+	}
+	return s.look(ctx, len(s.migrations()), func(ctx context.Context) (int, error) { return s.version(ctx, tx) })
+}
+
+// explained is err, or why the schema is at fault.
+func (s *PostgresStore) explained(ctx context.Context, err error) error {
+	return s.explain(err, func() error { return s.ready(ctx) })
+}
+
+// forgetful has the schema looked at before the next step, where this one within a
+// host's transaction, in which nothing can be asked any more, missed something.
+func (s *PostgresStore) forgetful(err error) error {
+	if missing(err) {
+		s.forget()
+	}
+	return err
 }

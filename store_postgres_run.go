@@ -42,7 +42,7 @@ func pgRunOn[T any](ctx context.Context, s *PostgresStore, first runner, step fu
 		case s.unprepare(err, generation):
 			in = s.plainly
 		case !serialization(err):
-			return v, err
+			return v, s.explained(ctx, err)
 		}
 	}
 	var v T
@@ -58,7 +58,7 @@ func pgRunOn[T any](ctx context.Context, s *PostgresStore, first runner, step fu
 			break
 		}
 	}
-	return v, err
+	return v, s.explained(ctx, err)
 }
 
 // unprepare reports whether the statement failed for being prepared, before it

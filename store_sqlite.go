@@ -378,10 +378,11 @@ ORDER BY a.number`
 )
 
 // Find implements [Store].
-func (s *SQLiteStore) Find(ctx context.Context, p FindParams) (Record, error) {
+func (s *SQLiteStore) Find(ctx context.Context, p FindParams) (_ Record, err error) {
 	if err := s.ready(ctx); err != nil {
 		return Record{}, err
 	}
+	defer func() { err = s.explained(ctx, err) }()
 	return s.find(ctx, &s.reads, p)
 }
 

@@ -16,6 +16,11 @@ func (s *SQLiteStore) write(ctx context.Context, w write) (Record, bool, error) 
 	if err := s.ready(ctx); err != nil {
 		return Record{}, false, err
 	}
+	rec, ok, err := s.writeQueued(ctx, w)
+	return rec, ok, s.explained(ctx, err)
+}
+
+func (s *SQLiteStore) writeQueued(ctx context.Context, w write) (Record, bool, error) {
 	if err := s.queue.enter(); err != nil {
 		return Record{}, false, err
 	}

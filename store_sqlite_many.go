@@ -22,7 +22,7 @@ func (s *SQLiteStore) CreateMany(ctx context.Context, params []CreateParams) ([]
 				recs[i], err = s.Find(ctx, keyOf(p.Intent, p.Clock))
 			}
 			if err != nil {
-				return nil, err
+				return nil, s.explained(ctx, err)
 			}
 		}
 		if !known {

@@ -42,7 +42,7 @@ func (s *SQLiteStore) migrate(ctx context.Context, op string, target func(have i
 			}
 			for _, statement := range steps(s.migrations(), have, target(have)) {
 				if _, err := q.ExecContext(ctx, statement); err != nil {
-					return err
+					return stays(have, err)
 				}
 			}
 			return nil
@@ -51,7 +51,7 @@ func (s *SQLiteStore) migrate(ctx context.Context, op string, target func(have i
 	if err != nil {
 		return unavailable(op, err)
 	}
-	s.passed.Store(false)
+	s.forget()
 	return nil
 }
 
@@ -87,4 +87,18 @@ func (s *SQLiteStore) ready(ctx context.Context) error {
 		s.kept.drop() // what could not be prepared can be now
 		return nil
 	})
+}
+
+// readyIn is ready within a host's transaction. The writer is the host's affair
+// there.
+func (s *SQLiteStore) readyIn(ctx context.Context, tx Tx) error {
+	if s.told.Load() {
+		return nil
+	}
+	return s.look(ctx, len(s.migrations()), func(ctx context.Context) (int, error) { return s.version(ctx, tx) })
+}
+
+// explained is err, or why the tables are at fault. Nobody may hold the writer.
+func (s *SQLiteStore) explained(ctx context.Context, err error) error {
+	return s.explain(err, func() error { return s.ready(ctx) })
 }

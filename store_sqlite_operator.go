@@ -44,7 +44,7 @@ func (s *SQLiteStore) Page(ctx context.Context, f Filter, after *Attempt, limit 
 	rows, err := s.reader.QueryContext(ctx, s.sql.get(statement).text, f.Late, joinStates(f.States), f.Owner,
 		clock().UnixMicro(), f.Kind, f.Provider, before, startedAfter, string(job), own, limit, lateSince)
 	if err != nil {
-		return nil, err
+		return nil, s.explained(ctx, err)
 	}
 	entries, err := scanEntries(rows)
 	return entries, drain(rows, err)
@@ -182,7 +182,7 @@ func (s *SQLiteStore) Stats(ctx context.Context, clock func() time.Time) (Stats,
 	}
 	rows, err := s.reader.QueryContext(ctx, s.sql.get(sqliteStats).text, clock().UnixMicro())
 	if err != nil {
-		return Stats{}, err
+		return Stats{}, s.explained(ctx, err)
 	}
 	var stats []statsRow
 	err = sqlx.StructScan(rows, &stats)

@@ -92,7 +92,8 @@ func (s *SQLiteStore) Qualifications(ctx context.Context, after *Qualification, 
 	if after == nil {
 		after = &Qualification{} // before all: no name is empty
 	}
-	return qualificationRows(ctx, &s.reads, sqliteQualifications, after.Provider, after.Contract, after.Model, after.Fingerprint, limit)
+	list, err := qualificationRows(ctx, &s.reads, sqliteQualifications, after.Provider, after.Contract, after.Model, after.Fingerprint, limit)
+	return list, s.explained(ctx, err)
 }
 
 var _ QualificationStore = (*SQLiteStore)(nil)

@@ -50,7 +50,7 @@ func (s *SQLiteStore) exclusive(ctx context.Context, fn func() error) error {
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
-	return s.locked(ctx, fn)
+	return s.explained(ctx, s.locked(ctx, fn))
 }
 
 // locked is exclusive, also where there are no tables yet.
@@ -237,10 +237,16 @@ func (s *SQLiteStore) within(ctx context.Context, tx Tx, fn func(ctx context.Con
 	if outside(ctx, tx) == nil {
 		return &Error{Err: ErrRetryTx, Cause: errTxGone}
 	}
+	if err := s.readyIn(ctx, tx); err != nil {
+		return err
+	}
 	if _, err := tx.ExecContext(ctx, "SAVEPOINT onejob_step"); err != nil {
 		return err
 	}
 	if err := fn(ctx, txRunner{&s.sql, tx}); err != nil {
+		if missing(err) {
+			s.forget() // nothing more can be asked here: the next step is refused
+		}
 		// If the transaction is gone these fail, and nothing is left to undo.
 		_, _ = tx.ExecContext(ctx, "ROLLBACK TO onejob_step")
 		_, _ = tx.ExecContext(ctx, "RELEASE onejob_step")

@@ -55,6 +55,9 @@ func (s *Jobs) Tx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) 
 		return o.err
 	})
 	w.host(false)
+	if o.completed != "" {
+		s.mayEndWait(o.completed.Job())
+	}
 	switch {
 	case o.ran && o.err != nil:
 		s.keepEvidence(ctx, o)

@@ -40,7 +40,7 @@ func openField(ctx context.Context) (f *field, err error) {
 			f.end()
 		}
 	}()
-	for _, open := range []func(context.Context) error{f.openOurs, f.openHand, f.openSlow, f.openPeers, f.openLite, f.openHTTP} {
+	for _, open := range []func(context.Context) error{f.openOurs, f.openHand, f.openSlow, f.openPeers, f.openLite, f.openHTTP, f.openWatchers} {
 		if err = open(ctx); err != nil {
 			return nil, err
 		}

@@ -64,7 +64,7 @@ func matches() []match {
 		// 11 rounds that count and one for warming up: 10,000 storms.
 		match{"64 Creates of one new key", 1, []string{"pg storm", "pg storm by hand"},
 			[]goal{{a: "pg storm", b: "pg storm by hand", least: 1 / 1.1}}, 834, 0})
-	return slices.Concat(list, peerMatches(), liteMatches(), httpMatches())
+	return slices.Concat(list, peerMatches(), liteMatches(), httpMatches(), watcherMatches())
 }
 
 func peerMatches() []match {

@@ -164,6 +164,10 @@ func unlessEnded(err error) error {
 // half of that and one and a half, so that many processes do not ask at once.
 // It returns when ctx ends, with its cause. Errors of a pass are logged, and the
 // next one comes.
+//
+// It is for a process by itself: each that calls it asks. Where several share a
+// database give [Runner.Reconcile] to a loop of package maintenance, which has one
+// of them ask per interval, and counts.
 func (r *Runner) ReconcileEvery(ctx context.Context, every time.Duration, o ReconcileOptions) error {
 	if every <= 0 {
 		return errors.New("failover: every must be positive")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/onejob-go/onejob"
 	"github.com/onejob-go/onejob/failover"
+	"github.com/onejob-go/onejob/maintenance"
 	"github.com/onejob-go/onejob/provider"
 	"github.com/onejob-go/onejob/provider/chat"
 )
@@ -281,6 +282,44 @@ func TestReconcileEveryGoesOnUntilItIsStopped(t *testing.T) {
 		stop(enough)
 		require.ErrorIs(w, <-done, enough)
 		require.Error(w, r.ReconcileEvery(w.Context(), 0, failover.ReconcileOptions{}))
+	})
+}
+
+// Of three processes one asks: package maintenance gives them turns.
+func TestAMaintenanceLoopAsksForAFleet(t *testing.T) {
+	t.Parallel()
+	onBoth(t, 1, func(w *world) {
+		w.servers[0].Die()
+		ids := w.doubts(w.runner(), 4)
+		var loops []*maintenance.Loop
+		for range 3 {
+			r := w.runner()
+			l, err := maintenance.New(w.jobs, maintenance.Config{Reconcile: []maintenance.Reconcile{{
+				Name: "order", Every: 300 * time.Millisecond,
+				Run: func(ctx context.Context) (maintenance.Pass, error) {
+					pass, err := r.Reconcile(ctx, failover.ReconcileOptions{})
+					return maintenance.Pass{Asked: pass.Asked, Ended: pass.Ended}, err
+				},
+			}}})
+			require.NoError(w, err)
+			require.NoError(w, l.Start())
+			w.Cleanup(func() { require.NoError(w, l.Stop(context.Background())) })
+			loops = append(loops, l)
+		}
+		sum := func(of func(c maintenance.Task) int64) (n int64) {
+			for _, l := range loops {
+				n += of(l.Counters().Reconcile["order"])
+			}
+			return n
+		}
+		require.Eventually(w, func() bool {
+			return sum(func(c maintenance.Task) int64 { return c.Ended }) == 4 && sum(func(c maintenance.Task) int64 { return c.Skipped }) > 2
+		}, 20*time.Second, 5*time.Millisecond)
+		require.Equal(w, int64(4), sum(func(c maintenance.Task) int64 { return c.Asked }), "each was asked about once")
+		for _, id := range ids {
+			job, _, err := w.op.Get(w.Context(), id)
+			w.requireDone(job, err, 0)
+		}
 	})
 }
 

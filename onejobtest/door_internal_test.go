@@ -27,6 +27,8 @@ var abilities = map[string]reflect.Type{
 	"BatchStore":    reflect.TypeFor[onejob.BatchStore](),
 
 	"QualificationStore": reflect.TypeFor[onejob.QualificationStore](),
+	"WaitStore":          reflect.TypeFor[onejob.WaitStore](),
+	"TurnStore":          reflect.TypeFor[onejob.TurnStore](),
 }
 
 // storesInTheLibrary are the exported interfaces of the root package that are
@@ -180,6 +182,14 @@ var methods = map[string]struct {
 		_, err := s.door.Qualifications(s.ctx, nil, 9)
 		return err
 	}},
+	"WaitStore.Settled": {false, func(s *subject) error {
+		_, err := s.door.Settled(s.ctx, []onejob.JobID{"00000000-0000-7000-8000-000000000000"}, nil)
+		return err
+	}},
+	"TurnStore.TakeTurn": {true, func(s *subject) error {
+		_, err := s.door.TakeTurn(s.ctx, "purge", "a", time.Hour, nil)
+		return err
+	}},
 	"OperatorStore.Page": {false, func(s *subject) error {
 		_, err := s.door.Page(s.ctx, onejob.Filter{}, nil, 9, nil)
 		return err
@@ -215,6 +225,7 @@ func TestEveryMethodOfTheStoreMeetsTheFaults(t *testing.T) {
 					(SELECT group_concat(concat_ws('|', id, state, version, purged_at), ';' ORDER BY id) FROM onejob_jobs) || '/' ||
 					(SELECT group_concat(concat_ws('|', id, state, deadline), ';' ORDER BY job_id, id) FROM onejob_attempts) || '/' ||
 					(SELECT group_concat(concat_ws('|', provider, passes, revoked_at), ';' ORDER BY provider) FROM onejob_qualifications) || '/' ||
+					(SELECT count(*) FROM onejob_turns) || '/' ||
 					(SELECT count(*) FROM sqlite_master)`).Scan(&all))
 				return all
 			}

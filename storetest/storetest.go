@@ -58,6 +58,8 @@ const (
 	operating    ability = "operator queries" // onejob.OperatorStore
 	processes    ability = "processes"        // Run was given Processes
 	qualifying   ability = "qualifications"   // onejob.QualificationStore
+	turns        ability = "turns"            // onejob.TurnStore
+	waiting      ability = "waiting"          // onejob.WaitStore
 )
 
 // testCase is one thing that must hold, and why.
@@ -92,7 +94,11 @@ func runCase(t *testing.T, c testCase, newStore func(*testing.T) onejob.Store, o
 	_, tx := store.(onejob.TxStore)
 	_, op := store.(onejob.OperatorStore)
 	_, keeps := store.(onejob.QualificationStore)
-	has := map[ability]bool{transactions: tx, operating: op, processes: o.open != nil, qualifying: keeps}
+	_, gives := store.(onejob.TurnStore)
+	_, waits := store.(onejob.WaitStore)
+	has := map[ability]bool{
+		transactions: tx, operating: op, processes: o.open != nil, qualifying: keeps, turns: gives, waiting: waits,
+	}
 	if slices.ContainsFunc(c.needs, func(a ability) bool { return !has[a] }) {
 		return
 	}

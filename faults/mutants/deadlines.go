@@ -36,7 +36,7 @@ var deadlines = []Mutant{
 	{ID: "X75", What: "Sweep takes attempts that are not overdue", Plants: []Plant{
 		pg(kit("overdue", "Sweep leaves all others alone"),
 			Edit{pgOperator, "WHERE state = 'started' AND deadline <= now()\n", "WHERE state = 'started'\n"},
-			Edit{pgOperator, "AND a.state = 'started' AND a.deadline <= clock_timestamp()\nRETURNING", "AND a.state = 'started'\nRETURNING"}),
+			Edit{pgOperator, "AND (a.state = 'started') IS TRUE AND a.deadline <= clock_timestamp()\nRETURNING", "AND (a.state = 'started') IS TRUE\nRETURNING"}),
 		lite(kit("overdue", "Sweep leaves all others alone"),
 			Edit{sqliteOperator, "WHERE a.state = 'started' AND a.deadline <= ?4 ORDER", "WHERE a.state = 'started' AND ?4 > 0 ORDER"},
 			Edit{sqliteOperator, "AND state = 'started' AND deadline <= ?3", "AND state = 'started' AND ?3 > 0"}),
@@ -48,12 +48,12 @@ var deadlines = []Mutant{
 	{ID: "X77", What: "Sweep neither locks what it chose nor looks at it again", Plants: []Plant{
 		pg(kit("purge races", "8 sweeps at once return each attempt once"),
 			Edit{pgOperator, "ORDER BY deadline LIMIT $1\n\tFOR NO KEY UPDATE SKIP LOCKED\n", "ORDER BY deadline LIMIT $1\n"},
-			Edit{pgOperator, "AND a.id = due.id AND a.state = 'started' AND a.deadline <= clock_timestamp()\nRETURNING", "AND a.id = due.id\nRETURNING"}).often(5),
+			Edit{pgOperator, "AND a.id = due.id AND (a.state = 'started') IS TRUE AND a.deadline <= clock_timestamp()\nRETURNING", "AND a.id = due.id\nRETURNING"}).often(5),
 	}},
 	{ID: "X78", What: "Sweep does not look again at what it has locked",
 		Equivalent: "PostgreSQL itself evaluates the choice again on the version that it locks, and a locked row does not change",
 		Plants: []Plant{
-			pg("", Edit{pgOperator, "AND a.id = due.id AND a.state = 'started' AND a.deadline <= clock_timestamp()\nRETURNING", "AND a.id = due.id\nRETURNING"}),
+			pg("", Edit{pgOperator, "AND a.id = due.id AND (a.state = 'started') IS TRUE AND a.deadline <= clock_timestamp()\nRETURNING", "AND a.id = due.id\nRETURNING"}),
 		}},
 	{ID: "X79", What: "Stats counts overdue attempts as started", Plants: []Plant{
 		pg(kit("overdue", "every operator's query says unknown"), Edit{pgOperator, "WHERE state = 'started' AND deadline > now()) AS started", "WHERE state = 'started') AS started"}),

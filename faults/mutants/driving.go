@@ -22,7 +22,7 @@ var driving = []Mutant{
 		lite(kit("the whole way", "Do once and again"), Edit{"do.go", "case err != nil && job.State == JobCompleted && !errors.Is(err, ErrKeyRetired):", "case err != nil && job.State == JobCompleted && !errors.Is(err, ErrKeyRetired) && a != nil:"}),
 	}},
 	{ID: "X156", What: "Do fails an attempt whose result is over the limit", Plants: []Plant{
-		lite(kit("the whole way", "a result over the limit"), Edit{"do.go", "s.settle(ctx, op, a, SettleParams{To: StateUnknown, Cause: string(why)})", "s.settle(ctx, op, a, SettleParams{To: StateFailed, Cause: string(why)})"}),
+		lite(kit("the whole way", "a result over the limit"), Edit{"do.go", "s.doubt(ctx, op, a, SettleParams{To: StateUnknown, Cause: string(why)})", "s.settleTo(ctx, op, a, SettleParams{To: StateFailed, Cause: string(why)})"}),
 	}},
 	{ID: "X157", What: "Complete is refused on a context that has ended", Plants: []Plant{
 		lite(kit("settling", "on a context that has ended"), Edit{"cas.go", "\tp.OnComplete = s.completionHook()\n", "\tif err := ended(ctx, op); err != nil {\n\t\treturn Job{}, err\n\t}\n\tp.OnComplete = s.completionHook()\n"}),

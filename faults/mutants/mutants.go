@@ -49,7 +49,7 @@ type Edit struct{ File, Old, New string }
 
 // All are the mutants, in the order of the table.
 func All() []Mutant {
-	return slices.Concat(swap, keys, attempts, settling, deadlines, operating, transactions, batches, qualifying, leaks, driving)
+	return slices.Concat(swap, keys, attempts, settling, deadlines, operating, transactions, batches, qualifying, leaks, driving, turns, waiting)
 }
 
 // Stores, as they are named in the table and in the names of subtests.

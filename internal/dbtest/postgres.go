@@ -31,10 +31,13 @@ var shared struct {
 	err  error
 }
 
-// Main runs a package's tests and then stops what they shared. Call it from
-// TestMain.
-func Main(m *testing.M) {
+// Main runs a package's tests and then stops what they shared, and calls after.
+// Call it from TestMain.
+func Main(m *testing.M, after ...func()) {
 	code := m.Run()
+	for _, f := range after {
+		f()
+	}
 	if s := shared.srv; s != nil {
 		s.close()
 	}

@@ -186,7 +186,7 @@ func TestABulkDecisionGoesOnPastWhatOthersDecided(t *testing.T) {
 // returns what became of it.
 func (w *world) midway(at func(cmd *exec.Cmd)) said {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(w.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, with(byBob, "refute", "--all", "--provider", "acme-pay", "--yes")...)
 	cmd.Env = environ([]string{"ONEJOB_DSN=" + w.dsn})

@@ -168,7 +168,7 @@ func TestASignalEndsAQuestionThatWaits(t *testing.T) {
 			err := w.db.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
 				WHERE NOT l.granted AND a.application_name = 'onejob' AND a.datname = current_database()`).Scan(&waits)
 			return err == nil && waits > 0
-		}, time.Minute, 10*time.Millisecond)
+		}, 5*time.Minute, 10*time.Millisecond)
 		require.NoError(t, cmd.Process.Signal(os.Interrupt))
 		_ = cmd.Wait()
 		require.Equal(t, exitInterrupted, cmd.ProcessState.ExitCode(), errs.String())

@@ -66,7 +66,7 @@ func (t *terminal) screen() string {
 // waits until the text is shown.
 func (t *terminal) waits(text string) {
 	t.t.Helper()
-	limit := time.After(time.Minute)
+	limit := time.After(5 * time.Minute)
 	for !strings.Contains(t.screen(), text) {
 		select {
 		case <-t.more:
@@ -89,7 +89,7 @@ func (t *terminal) exits(code int) string {
 	t.t.Helper()
 	select {
 	case <-t.done:
-	case <-time.After(time.Minute):
+	case <-time.After(5 * time.Minute):
 		require.Fail(t.t, "the command does not end", t.screen())
 	}
 	require.Equal(t.t, code, t.cmd.ProcessState.ExitCode(), t.screen())

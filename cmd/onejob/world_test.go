@@ -123,7 +123,7 @@ func (w *world) run(args ...string) said {
 
 func runWith(t *testing.T, env []string, args ...string) said {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Env = environ(env)

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/onejob-go/onejob"
+)
+
+// statusMeans says what a job's status means to whoever was woken by it.
+func statusMeans(job onejob.Job) string {
+	switch job.Status() {
+	case onejob.StatusPending:
+		return "nothing is under way, an attempt may begin"
+	case onejob.StatusRunning:
+		return "an attempt is under way, no other may begin"
+	case onejob.StatusUnknown:
+		return "an attempt may or may not have taken effect, and blocks the next"
+	case onejob.StatusCompleted:
+		return "done, once and for all"
+	case onejob.StatusCanceled:
+		return "withdrawn, nothing can win any more"
+	}
+	return ""
+}
+
+func stateMeans(job onejob.Job, a onejob.Attempt, now time.Time) string {
+	switch a.State {
+	case onejob.StateStarted:
+		return "under way until its deadline in " + span(a.Deadline.Sub(now))
+	case onejob.StateUnknown:
+		if a.Deadline.After(now) {
+			return "its call left a doubt before the deadline; it may have acted"
+		}
+		return "no answer by its deadline, " + span(now.Sub(a.Deadline)) + " ago; it may have acted"
+	case onejob.StateDetached:
+		if job.State != onejob.JobOpen {
+			return "nobody waited for it, and the job is over; it may have acted"
+		}
+		return "nobody waits for it, it may still win"
+	case onejob.StateSucceeded:
+		return "it won, its result is the job's"
+	case onejob.StateFailed:
+		if !a.LateAt.IsZero() {
+			return "it was held to have had no effect, AND CAME BACK WITH A RESULT"
+		}
+		return "it had no effect"
+	case onejob.StateCanceled:
+		if !a.LateAt.IsZero() {
+			return "it could not win any more, AND CAME BACK WITH A RESULT"
+		}
+		return "by somebody's word it could not win"
+	case onejob.StateLate:
+		return "it came back after another had won; what it did may need a refund"
+	}
+	return ""
+}
+
+// advise says what may be done. It is for people; programs have the states.
+func advise(job onejob.Job, attempts []onejob.Attempt) []string {
+	var lines []string
+	for _, a := range attempts {
+		if !a.LateAt.IsZero() {
+			lines = append(lines, fmt.Sprintf("Attempt %d brought a result that was thrown away: see with %s whether its effect must be undone (a refund).",
+				a.Number, safe(a.Provider)))
+		}
+	}
+	for _, a := range attempts {
+		if a.State == onejob.StateUnknown || a.State == onejob.StateStarted {
+			lines = append(lines, decideOn(job, a)...)
+		}
+	}
+	if len(lines) == 0 && job.Status() == onejob.StatusPending {
+		lines = append(lines, "Nothing to decide. The client's retry, or a runner, begins the next attempt; onejob cancel-job withdraws it.")
+	}
+	return lines
+}
+
+func decideOn(job onejob.Job, a onejob.Attempt) []string {
+	first := fmt.Sprintf("Ask %s what became of attempt %d, by its provider key%s. Then, with --by YOU --reason WHY:",
+		safe(a.Provider), a.Number, and(a.ExternalRef, " or external ref"))
+	if a.State == onejob.StateStarted {
+		first = fmt.Sprintf("The process of attempt %d may still be at work: wait for its deadline if you can. If not, with --by YOU --reason WHY:", a.Number)
+	}
+	lines := []string{
+		first,
+		"  it had no effect      onejob refute " + string(a.ID),
+		"  it shall not win      onejob cancel " + string(a.ID),
+	}
+	if job.State != onejob.JobOpen {
+		return append(lines, fmt.Sprintf("  it happened           its effect is one too many, the job is %s: undo it, then cancel", job.State))
+	}
+	return append(lines,
+		"  go on, it may win     onejob detach "+string(a.ID),
+		"  it happened           not from here: see onejob confirm",
+		"Canceled or detached, it may have acted, and so may the next: its effect may be there twice.")
+}
+
+func and(s, text string) string {
+	if s == "" {
+		return ""
+	}
+	return text
+}

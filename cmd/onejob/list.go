@@ -1,0 +1,167 @@
+package main
+
+import (
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/onejob-go/onejob"
+)
+
+// filterFlags select attempts.
+type filterFlags struct {
+	Provider string `placeholder:"NAME" help:"Only of this provider."`
+	Kind     string `placeholder:"NAME" help:"Only of jobs of this kind."`
+	Owner    string `placeholder:"NAME" help:"Only of this owner's jobs."`
+	Before   when   `placeholder:"TIME" help:"Only those that began before: a time, or how long ago (2h, 3d)."`
+}
+
+func (f filterFlags) filter(now time.Time) onejob.Filter {
+	filter := onejob.Filter{Provider: f.Provider, Kind: f.Kind, Owner: f.Owner}
+	if f.Before.set() {
+		filter.Before = f.Before.from(now)
+	}
+	return filter
+}
+
+func (f filterFlags) set() bool {
+	return f.Provider != "" || f.Kind != "" || f.Owner != "" || f.Before.set()
+}
+
+// among reminds of a filter where nothing is found: it may be why.
+func (f filterFlags) among(more bool) string {
+	if f.set() || more {
+		return " among what the flags select"
+	}
+	return ""
+}
+
+type openCmd struct {
+	filterFlags
+	State    []string `placeholder:"STATE" help:"Only in this state: started, unknown, detached. May be repeated."`
+	Detached bool     `help:"Detached ones too: they block nothing and may still win."`
+	Limit    int      `default:"100" help:"At most so many; 0 lists all."`
+}
+
+// Run lists open attempts.
+func (c *openCmd) Run(a *app) error {
+	states, err := parseStates(c.State, onejob.StateStarted, onejob.StateUnknown)
+	if err != nil {
+		return err
+	}
+	if c.Detached {
+		states = append(states, onejob.StateDetached)
+	}
+	return a.with(reads, func(s *session) error {
+		now, err := s.now(s.ctx)
+		if err != nil {
+			return err
+		}
+		f := c.filter(now)
+		f.States = states
+		entries, more, err := take(s.operator.Attempts(s.ctx, f), c.Limit)
+		if err != nil {
+			return err
+		}
+		return s.list(entries, more, func() {
+			if len(entries) == 0 {
+				s.say("nothing is open%s", c.among(len(c.State) > 0))
+				return
+			}
+			openTable(entries, now).print(s.stdout)
+			s.say("\n%s. Next: onejob show ATTEMPT", tally(entries))
+			s.tellMore(more, c.Limit)
+		})
+	})
+}
+
+func parseStates(names []string, standard ...onejob.State) ([]onejob.State, error) {
+	if len(names) == 0 {
+		return standard, nil
+	}
+	var states []onejob.State
+	for _, name := range names {
+		switch state := onejob.State(name); state {
+		case onejob.StateStarted, onejob.StateUnknown, onejob.StateDetached:
+			states = append(states, state)
+		default:
+			return nil, usage("--state %s: must be started, unknown or detached; the others have ended", safe(name))
+		}
+	}
+	return states, nil
+}
+
+// take reads at most limit entries, all where it is 0, and whether there are more.
+func take(all iter.Seq2[onejob.Entry, error], limit int) (entries []onejob.Entry, more bool, err error) {
+	for e, err := range all {
+		if err != nil {
+			return nil, false, err
+		}
+		if limit > 0 && len(entries) == limit {
+			return entries, true, nil
+		}
+		entries = append(entries, e)
+	}
+	return entries, false, nil
+}
+
+// list tells of entries: {"attempts": […], "more": …}.
+func (a *app) list(entries []onejob.Entry, more bool, people func()) error {
+	doc := struct {
+		Attempts []entryView `json:"attempts"`
+		More     bool        `json:"more"`
+	}{[]entryView{}, more}
+	for _, e := range entries {
+		doc.Attempts = append(doc.Attempts, entryView{viewAttempt(e.Attempt), viewJob(e.Job)})
+	}
+	return a.tell(doc, people)
+}
+
+func (a *app) tellMore(more bool, limit int) {
+	if more {
+		a.say("There are more than these %d: --limit 0 lists all.", limit)
+	}
+}
+
+func openTable(entries []onejob.Entry, now time.Time) *table {
+	t := &table{head: []string{"AGE", "BEGAN", "STATE", "OVERDUE", "PROVIDER", "KIND", "OWNER", "KEY"}}
+	for _, e := range entries {
+		a := e.Attempt
+		overdue := "-"
+		if !a.Deadline.After(now) {
+			overdue = span(now.Sub(a.Deadline))
+		}
+		t.add([]string{span(now.Sub(a.StartedAt)), stamp(a.StartedAt), string(a.State), overdue,
+			cut(safe(a.Provider), 16), cut(safe(e.Job.Kind), 16), cut(safe(e.Job.Owner), 20), cut(safe(e.Job.Key), 24)}, notes(e)...)
+	}
+	return t
+}
+
+// notes are what stands below an attempt in a list.
+func notes(e onejob.Entry) []string {
+	lines := []string{string(e.Attempt.ID)}
+	if e.Attempt.Cause != "" {
+		lines = append(lines, "cause: "+cut(safe(e.Attempt.Cause), 90))
+	}
+	if e.Job.State != onejob.JobOpen && e.Attempt.State.Open() {
+		lines = append(lines, fmt.Sprintf("the job is %s already; the provider may still have acted", e.Job.State))
+	}
+	return lines
+}
+
+// tally counts by state.
+func tally(entries []onejob.Entry) string {
+	by := map[onejob.State]int{}
+	for _, e := range entries {
+		by[e.Attempt.State]++
+	}
+	text := count(len(entries), "attempt")
+	sep := ": "
+	for _, state := range []onejob.State{onejob.StateUnknown, onejob.StateStarted, onejob.StateDetached} {
+		if by[state] > 0 {
+			text += fmt.Sprintf("%s%d %s", sep, by[state], state)
+			sep = ", "
+		}
+	}
+	return text
+}

@@ -38,7 +38,7 @@ func (s *Jobs) BeginAttempt(ctx context.Context, job Job, try Try) (a Attempt, e
 		return Attempt{}, err
 	}
 	w.stands(rec.Job)
-	w.saw(rec.Attempt, fresh)
+	w.saw(rec.Attempt, fresh || try.ID == "") // minted here: nobody else has begun it
 	return *rec.Attempt, nil
 }
 

@@ -68,7 +68,10 @@ func (s *Jobs) CompleteTx(ctx context.Context, tx Tx, a Attempt, result []byte) 
 	switch {
 	case view.won:
 		// A repeat of a winner's says nothing of this transaction.
-		s.witness(ctx, tx, func(o *openTx) { o.completed, o.endedAt = p.ID, job.EndedAt })
+		s.witness(ctx, tx, func(o *openTx) {
+			o.completed, o.endedAt = p.ID, job.EndedAt
+			o.ended = append(o.ended, p.ID.Job())
+		})
 	case errors.Is(err, ErrLateResult):
 		s.witness(ctx, tx, func(o *openTx) { o.late, o.lateErr = append(o.late, p), err })
 	case lost(err):
@@ -94,12 +97,21 @@ func (s *Jobs) completeParams(a Attempt, result []byte) (CompleteParams, error) 
 }
 
 func (s *Jobs) complete(ctx context.Context, op string, p CompleteParams) (Job, error) {
-	p.OnComplete = s.completionHook()
+	var also []JobID // that OnComplete has completed
+	p.OnComplete = s.completionHook(&also)
 	w := s.observing(ctx)
 	w.host(p.OnComplete != nil)
-	job, err := settling(ctx, func(ctx context.Context) (Job, error) { return s.completeOn(ctx, op, s.store, p) })
+	tries := 0
+	job, err := settling(ctx, func(ctx context.Context) (Job, error) {
+		tries++
+		return s.completeOn(ctx, op, s.store, p)
+	})
 	w.host(false)
+	w.saw(nil, tries > 1 && err == nil)
 	s.mayEndWait(p.ID.Job())
+	for _, id := range also {
+		s.mayEndWait(id)
+	}
 	var hook hookError
 	if errors.As(err, &hook) {
 		return job, &Error{Op: op, Err: errRefused, Attempt: &Attempt{ID: p.ID, JobID: p.ID.Job()}, Cause: hook.error}

@@ -83,7 +83,9 @@ func (s *Jobs) Do(ctx context.Context, in Intent, try Try, call Call) (job Job, 
 		// Under the attempt's own context, which knows what was sent.
 		job, err = s.doFail(actx, op, job, *a, err)
 	} else {
+		w.host(s.onComplete != nil)
 		job, err = s.doComplete(ctx, actx, op, job, *a, result)
+		w.host(false)
 	}
 	settled = true
 	return job, err

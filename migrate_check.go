@@ -58,7 +58,7 @@ func (c *schemaCheck) explain(err error, ready func() error) error {
 	switch old := ready(); {
 	case old == nil:
 		return &Error{Err: ErrUnsupported, Cause: ruleError(
-			"the schema tells the right version, but a table or column of it is missing: restore it from a backup")}
+			"the schema tells the right version, but a table or column of it is missing: look whether it is, and restore it if so")}
 	case errors.As(old, &e):
 		return old
 	}

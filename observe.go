@@ -25,7 +25,9 @@ type Observer interface {
 }
 
 // Observation is what became of an operation. It holds params, results, keys
-// and owners: show IDs, kinds, providers and states.
+// and owners: show IDs, kinds, providers and states. Params and results are the
+// caller's own bytes: do not change them, and do not read them once the function
+// has returned.
 type Observation struct {
 	// Job is the job as it stands; its ID is empty where none is known.
 	Job Job
@@ -35,13 +37,18 @@ type Observation struct {
 	// Attempts are those that a Sweep found overdue.
 	Attempts []Attempt
 	// Created reports that this call stored the job. What was stored by a
-	// CreateTx is gone if the host rolls back.
+	// CreateTx is gone if the host rolls back. For Do see the Start within it.
 	Created bool
 	// Changed reports that this call changed the attempt or the job: began it,
-	// completed it, moved it to another state. A repeated call that finds its
-	// work done has changed nothing, and neither has a Complete that lost, though its
-	// attempt may be late now: see Attempt. An attempt that was unknown and is
-	// marked unknown again counts as changed.
+	// completed it, moved it to another state; of TakeTurn, that the turn was
+	// taken. A repeated call that finds its work done has changed nothing; one that
+	// repeats itself because its first answer was lost, and finds its work done,
+	// has. Some changes go unseen: a driver may send a statement twice by itself,
+	// and then the work looks like an earlier call's. A Complete that lost has
+	// changed nothing, though its attempt may be late now: see Attempt. Unknown
+	// attempts marked unknown again, detached ones detached or marked unknown
+	// again, and an Extend that moves nothing count as changed. For Do see the
+	// operations within it.
 	Changed bool
 	// Count is how many jobs a CreateMany stored or a Purge purged.
 	Count int
@@ -55,7 +62,7 @@ type Observation struct {
 type observed struct {
 	o      Observation
 	end    func(Observation)
-	inHost bool // the host's code runs, and may panic
+	inHost bool // the host's code runs, and may end its goroutine
 }
 
 type observedKey struct{}
@@ -87,14 +94,21 @@ func (s *Jobs) observing(ctx context.Context) *observed {
 // host's code ended.
 const errNoReturn = ruleError("the call or OnComplete did not return: it panicked or ended its goroutine")
 
-// ends tells how it went; it is deferred. job may be nil.
+// ends tells how it went; it is deferred. job may be nil. What it tells is a
+// copy: the library completes an error on its way to the caller, and callers do
+// as they like with theirs.
 func (w *observed) ends(job *Job, err *error) {
+	panicked := recover()
 	o := w.o
 	if job != nil && job.ID != "" {
 		o.Job = *job
 	}
 	o.Err = *err
-	if w.inHost {
+	if e, ok := o.Err.(*Error); ok {
+		own := *e
+		o.Err = &own
+	}
+	if panicked != nil || w.inHost {
 		o.Err = errNoReturn
 	}
 	var e *Error
@@ -109,7 +123,19 @@ func (w *observed) ends(job *Job, err *error) {
 	if o.Attempt == nil && o.Changed {
 		o.Attempt = o.Job.Attempt
 	}
+	o.Attempt, o.Job.Attempt = ownAttempt(o.Attempt), ownAttempt(o.Job.Attempt)
 	w.end(o)
+	if panicked != nil {
+		panic(panicked) // on the stack of the first one, which its trace still shows
+	}
+}
+
+func ownAttempt(a *Attempt) *Attempt {
+	if a == nil {
+		return nil
+	}
+	own := *a
+	return &own
 }
 
 // saw notes the attempt of a step, and whether this very step changed it.
@@ -149,8 +175,8 @@ func (w *observed) swept(attempts []Attempt) {
 	}
 }
 
-// host says that the host's code runs from now on, or no more. A panic comes by
-// no return, and a recover here would change its trace.
+// host says that the host's code runs from now on, or no more: of a
+// runtime.Goexit nothing else tells.
 func (w *observed) host(runs bool) {
 	if w != nil {
 		w.inHost = runs

@@ -73,7 +73,13 @@ func (s *Jobs) settleTo(ctx context.Context, op string, a Attempt, p SettleParam
 	}
 	p.ID, p.Clock = a.ID, s.clock
 	defer s.mayEndWait(a.ID.Job())
-	return settling(ctx, func(ctx context.Context) (Record, error) { return s.settleOnce(ctx, op, p) })
+	tries := 0
+	rec, err := settling(ctx, func(ctx context.Context) (Record, error) {
+		tries++
+		return s.settleOnce(ctx, op, p)
+	})
+	s.observing(ctx).saw(nil, tries > 1 && err == nil)
+	return rec, err
 }
 
 func (s *Jobs) settleOnce(ctx context.Context, op string, p SettleParams) (Record, error) {

@@ -114,8 +114,9 @@ func (s *Jobs) startOn(ctx context.Context, op string, rec Record, cp CreatePara
 		}
 		return rec.Job, nil, false, err
 	}
-	s.observing(ctx).made(rec.Job.ID == cp.ID && fresh)
-	s.observing(ctx).saw(now.Attempt, fresh)
+	ours := fresh || try.ID == "" // minted here: nobody else has begun it
+	s.observing(ctx).made(rec.Job.ID == cp.ID && ours)
+	s.observing(ctx).saw(now.Attempt, ours)
 	return withAttempt(now), now.Attempt, fresh, nil
 }
 

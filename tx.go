@@ -55,8 +55,8 @@ func (s *Jobs) Tx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) 
 		return o.err
 	})
 	w.host(false)
-	if o.completed != "" {
-		s.mayEndWait(o.completed.Job())
+	for _, id := range o.ended {
+		s.mayEndWait(id)
 	}
 	switch {
 	case o.ran && o.err != nil:
@@ -84,6 +84,7 @@ type openTx struct {
 	created   JobID     // a job that stands if and only if the transaction does
 	completed AttemptID // a winner, which may also have won elsewhere since
 	endedAt   time.Time // when it won here
+	ended     []JobID   // all that were completed here
 	late      []CompleteParams
 	lateErr   error // the last one's
 }
@@ -234,14 +235,17 @@ func txError(op string, err error) error {
 }
 
 // completionHook wraps Options.OnComplete for a store, nil where there is none.
-func (s *Jobs) completionHook() func(ctx context.Context, tx *sql.Tx, job Job) error {
+// The jobs that it has completed itself are added to also.
+func (s *Jobs) completionHook(also *[]JobID) func(ctx context.Context, tx *sql.Tx, job Job) error {
 	if s.onComplete == nil {
 		return nil
 	}
 	return func(ctx context.Context, tx *sql.Tx, job Job) error {
 		// It may be run again: what it does to these bytes must not be written.
 		job.Result = bytes.Clone(job.Result)
-		err := s.onComplete(s.withTx(ctx, &openTx{tx: tx}), tx, job)
+		o := &openTx{tx: tx}
+		err := s.onComplete(s.withTx(ctx, o), tx, job)
+		*also = append(*also, o.ended...)
 		if err == nil || mayPass(ctx, tx, err) {
 			return err
 		}

@@ -11,13 +11,17 @@ import (
 // job as it was when the wait began, and ctx's error. A job whose attempt has
 // failed is pending and waited for: somebody may begin another.
 //
-// What this Jobs changes in this process wakes its waiters at once. What others
-// change is seen by looking, 50 ms after the wait began at first, then less and
-// less often, and after two seconds about once in 0.8 s; with
-// [Options.Notifier] it is also told as it happens. All waiters of a Jobs share
-// one goroutine, which is there only while somebody waits, and that looks for up
-// to 1,000 jobs at a time, over one connection. While the database gives no
-// answer they wait on: bound the wait by ctx.
+// What this Jobs changes in this process wakes its waiters at once; a CompleteTx
+// in a transaction of the host's is not known to have been committed, and is seen
+// as others' changes are: by looking, within 50 ms at first, then less and less
+// often, and after two seconds about once in 0.8 s. With [Options.Notifier] what
+// others change is also told as it happens.
+//
+// All waiters of a Jobs share one look, at up to 1,000 jobs at a time over one
+// connection; nothing runs where nobody waits. While the database gives no answer
+// they wait on: bound the wait by ctx. Where a connection falls silent another
+// look begins after ten seconds, up to three in all: see package pgdial, which
+// ends such a silence.
 //
 // ErrNotFound is the same answer for another owner's job as for none, and also
 // comes when the job is removed meanwhile. Within [Jobs.Tx] a wait would wait for
@@ -39,6 +43,9 @@ func (s *Jobs) Wait(ctx context.Context, owner string, id JobID) (job Job, err e
 	seat := s.waiting.enter(id)
 	defer s.waiting.leave(seat)
 	rec, err := s.findOwned(ctx, op, FindParams{Owner: owner, ID: id})
+	if lost(err) && ctx.Err() != nil {
+		return Job{}, ctx.Err()
+	}
 	if err != nil || nothingToWaitFor(rec.Job) {
 		return rec.Job, err
 	}

@@ -8,8 +8,17 @@ import (
 	"time"
 )
 
-// maxLook is how many jobs are looked at by one statement.
-const maxLook = 1000
+const (
+	// maxLook is how many jobs are looked at by one statement.
+	maxLook = 1000
+	// maxHinted is how many are read one by one before the next look.
+	maxHinted = 100
+	// How many looks may be under way at once. One poll is the rule; another
+	// begins beside one that got no answer in time, for a connection that hangs
+	// must not keep the others waiting, and drivers mind no context there. What
+	// somebody has told of is read beside the poll.
+	maxPolls, maxReads = 3, 4
+)
 
 // waitRoom is where the callers of Wait sit, by the job they wait for. One
 // goroutine serves them while there are any.
@@ -56,7 +65,10 @@ func (r *waitRoom) enter(id JobID) *seat {
 	}
 	w.seats = append(w.seats, s)
 	w.since = time.Now()
-	w.next = nextLook(w.since, w.since)
+	// Never later than it was: others sit here already.
+	if next := nextLook(w.since, w.since); len(w.seats) == 1 || next.Before(w.next) {
+		w.next = next
+	}
 	return s
 }
 
@@ -121,33 +133,52 @@ func (r *waitRoom) serve(look func(hinted, due []JobID, asOf int64)) {
 func (r *waitRoom) run(look func(hinted, due []JobID, asOf int64)) {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
+	var reads, polls int   // under way
+	var lastPoll time.Time // when the last one began
+	read, polled := make(chan struct{}, maxReads), make(chan struct{}, maxPolls)
 	for {
-		p := r.pick(time.Now())
-		switch {
-		case p.home:
+		now := time.Now()
+		stuck := polls > 0 && now.Sub(lastPoll) < settleBound || polls == maxPolls
+		p := r.pick(now, reads < maxReads, !stuck)
+		if p.home {
 			return
-		case len(p.hinted)+len(p.due) > 0:
-			look(p.hinted, p.due, p.asOf)
+		}
+		if len(p.hinted) > 0 {
+			reads++
+			go func() { look(p.hinted, nil, p.asOf); read <- struct{}{} }()
+		}
+		if len(p.due) > 0 {
+			polls, lastPoll = polls+1, now
+			go func() { look(nil, p.due, p.asOf); polled <- struct{}{} }()
+		}
+		if len(p.hinted)+len(p.due) > 0 {
 			continue
+		}
+		if stuck {
+			p.next = now.Add(settleBound)
 		}
 		pause.Reset(time.Until(p.next))
 		select {
 		case <-pause.C:
 		case <-r.wake:
+		case <-read:
+			reads--
+		case <-polled:
+			polls--
 		}
 	}
 }
 
 // picked is what to look at.
 type picked struct {
-	hinted []JobID   // of which somebody has told
+	hinted []JobID   // of which somebody has told, at most maxHinted
 	due    []JobID   // whose time has come, at most maxLook
 	asOf   int64     // the last seat that the look is for
 	next   time.Time // when the next is due
 	home   bool      // nobody waits
 }
 
-func (r *waitRoom) pick(now time.Time) (p picked) {
+func (r *waitRoom) pick(now time.Time, read, poll bool) (p picked) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.jobs) == 0 {
@@ -157,12 +188,12 @@ func (r *waitRoom) pick(now time.Time) (p picked) {
 	}
 	p.asOf = r.last
 	for id, w := range r.jobs {
-		if w.hinted {
+		if w.hinted && read && len(p.hinted) < maxHinted {
 			w.hinted = false
 			p.hinted = append(p.hinted, id)
 			continue
 		}
-		if !w.next.After(now) && len(p.due) < maxLook {
+		if poll && !w.next.After(now) && len(p.due) < maxLook {
 			w.next = nextLook(now, w.since)
 			p.due = append(p.due, id)
 			continue

@@ -22,11 +22,13 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lib/pq"
 
 	"github.com/onejob-go/onejob"
+	"github.com/onejob-go/onejob/internal/hold"
 	"github.com/onejob-go/onejob/pgdial"
 )
 
@@ -53,7 +55,8 @@ type Options struct {
 }
 
 // Notifier is an onejob.Notifier. It keeps one connection to listen, and sends
-// over the pool that it was given. Any number of Jobs may share it.
+// over the pool that it was given. Jobs that live as long as the process may share
+// it: it keeps hold of each.
 type Notifier struct {
 	db       *sql.DB
 	channel  string
@@ -67,6 +70,9 @@ type Notifier struct {
 	mu    sync.Mutex
 	hints []func(onejob.JobID)
 	held  map[onejob.JobID]struct{}
+
+	opened atomic.Bool // the server has taken LISTEN once
+	deaf   atomic.Bool // nothing is heard, and that was logged
 }
 
 var _ onejob.Notifier = (*Notifier)(nil)
@@ -116,14 +122,19 @@ func open(dsn string, db *sql.DB, opts *Options, silence time.Duration) (*Notifi
 	return n, nil
 }
 
-// Close ends the connection and the goroutines. What was not sent yet is
-// dropped, and so is what comes after.
+// Close ends the connection and the goroutines. Where the network is dead it
+// returns after five seconds, and they end once the connection counts as dead. What
+// was not sent yet is dropped, and so is what comes after.
 func (n *Notifier) Close() error {
 	n.stop()
-	err := n.listener.Close()
-	n.running.Wait()
-	if err != nil {
-		return fmt.Errorf("pgnotify: closed before, or not closed: %w", err)
+	ctx, cancel := context.WithTimeout(context.Background(), sendBound)
+	defer cancel()
+	_, hangs, err := hold.Call(ctx, func() (struct{}, error) {
+		defer n.running.Wait()
+		return struct{}{}, n.listener.Close()
+	}, func(struct{}, error) {})
+	if err != nil && !hangs {
+		return fmt.Errorf("pgnotify: it was closed before: %w", err)
 	}
 	return nil
 }
@@ -144,23 +155,50 @@ func (n *Notifier) tell(id onejob.JobID) {
 	}
 }
 
-// event hears of the listener's connection.
+// event hears of the listener's connection. The error's text may name the host
+// or the user, so it is not logged: try the DSN with psql.
 func (n *Notifier) event(event pq.ListenerEventType, _ error) {
-	switch event { // the error's text may name the host: whoever looks for it asks the server
-	case pq.ListenerEventDisconnected:
-		n.log.Warn("onejob: the connection that listens was lost: waiters look by themselves until it is back")
+	switch event {
+	case pq.ListenerEventDisconnected, pq.ListenerEventConnectionAttemptFailed:
+		n.isDeaf("the connection that listens cannot be made, or was lost")
 	case pq.ListenerEventReconnected:
-		n.log.Info("onejob: the connection that listens is back")
+		n.listens()
 	}
 }
 
-// listen returns once the channel is open, or the listener is closed.
-func (n *Notifier) listen(context.Context) {
-	if err := n.listener.Listen(n.channel); err != nil && !strings.Contains(err.Error(), "closed") {
-		n.log.Warn("onejob: the server refused to LISTEN: waiters look by themselves")
-		return
+func (n *Notifier) isDeaf(why string) {
+	if n.deaf.CompareAndSwap(false, true) {
+		n.log.Warn("onejob: " + why + ": waiters look by themselves until it listens; it is tried again")
 	}
-	n.tell("") // what was told before was not heard
+}
+
+func (n *Notifier) listens() {
+	if n.opened.Load() && n.deaf.CompareAndSwap(true, false) {
+		n.log.Info("onejob: the connection that listens is there")
+	}
+}
+
+// listen opens the channel. The driver does so again after each reconnection, but
+// only once the server has taken it: a standby refuses, until it is promoted.
+func (n *Notifier) listen(ctx context.Context) {
+	for {
+		err := n.listener.Listen(n.channel)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			n.opened.Store(true)
+			n.listens()
+			n.tell("") // what was told before was not heard
+			return
+		}
+		n.isDeaf("the server refused to LISTEN")
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(n.silence / 3):
+		}
+	}
 }
 
 // receive passes on what is heard. A nil notification says that the connection
@@ -176,7 +214,7 @@ func (n *Notifier) receive(ctx context.Context) {
 			return
 		case <-ping.C:
 			// In its own time: on a dead connection it waits as long as pgdial does.
-			n.running.Go(func() { _ = n.listener.Ping() })
+			go n.listener.Ping() // its error is the event's to tell
 		case told, open := <-n.listener.NotificationChannel():
 			switch {
 			case !open:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -83,7 +84,7 @@ func newWorld(t *testing.T, listenAt func(dsn string) string) *world {
 	require.NoError(t, err)
 	w.store = &blind{Store: inner}
 	open := func(dsn string) *pgnotify.Notifier {
-		n, err := pgnotify.OpenSilent(dsn, w.db, 3*time.Second)
+		n, err := pgnotify.OpenSilent(dsn, w.db, io.Discard, 3*time.Second)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, n.Close()) })
 		return n

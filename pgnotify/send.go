@@ -2,17 +2,20 @@ package pgnotify
 
 import (
 	"context"
+	"database/sql"
 	"strings"
 
 	"github.com/onejob-go/onejob"
+	"github.com/onejob-go/onejob/internal/hold"
 )
 
 // Notify implements onejob.Notifier: it leaves the word to be sent and returns.
 func (n *Notifier) Notify(id onejob.JobID) {
 	n.mu.Lock()
-	if len(n.held) < maxHeld {
-		n.held[id] = struct{}{}
+	if len(n.held) >= maxHeld {
+		id = "" // some were dropped: let all be looked at
 	}
+	n.held[id] = struct{}{}
 	n.mu.Unlock()
 	select {
 	case n.wake <- struct{}{}:
@@ -55,10 +58,20 @@ func (n *Notifier) take() (payloads []string) {
 // A hint that is lost in a crash is no loss, so nobody waits for the disk.
 const sendStatement = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`
 
+// notify sends one statement, and minds its bound whatever the driver does: on a
+// connection that has fallen silent lib/pq waits on. What was not sent is told
+// with the next that is.
 func (n *Notifier) notify(ctx context.Context, payload string) {
-	ctx, cancel := context.WithTimeout(ctx, sendBound)
+	own, cancel := context.WithTimeout(ctx, sendBound)
 	defer cancel()
-	if _, err := n.db.ExecContext(ctx, sendStatement, n.channel, payload); err != nil && ctx.Err() == nil {
-		n.log.Warn("onejob: a hint was not sent: waiters elsewhere look by themselves")
+	_, hangs, err := hold.Call(own, func() (sql.Result, error) {
+		return n.db.ExecContext(own, sendStatement, n.channel, payload)
+	}, func(sql.Result, error) {})
+	if err == nil && !hangs || ctx.Err() != nil {
+		return
 	}
+	n.mu.Lock()
+	n.held[""] = struct{}{}
+	n.mu.Unlock()
+	n.log.Warn("onejob: a hint was not sent: waiters elsewhere look by themselves")
 }

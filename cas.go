@@ -101,13 +101,8 @@ func (s *Jobs) complete(ctx context.Context, op string, p CompleteParams) (Job, 
 	p.OnComplete = s.completionHook(&also)
 	w := s.observing(ctx)
 	w.host(p.OnComplete != nil)
-	tries := 0
-	job, err := settling(ctx, func(ctx context.Context) (Job, error) {
-		tries++
-		return s.completeOn(ctx, op, s.store, p)
-	})
+	job, err := settling(ctx, tried(s, func(ctx context.Context) (Job, error) { return s.completeOn(ctx, op, s.store, p) }))
 	w.host(false)
-	w.saw(nil, tries > 1 && err == nil)
 	s.mayEndWait(p.ID.Job())
 	for _, id := range also {
 		s.mayEndWait(id)

@@ -3,6 +3,7 @@ package onejob
 import (
 	"context"
 	"errors"
+	"net"
 )
 
 // Observer hears of every operation of a [Jobs] and of its operators: for
@@ -43,8 +44,9 @@ type Observation struct {
 	// completed it, moved it to another state; of TakeTurn, that the turn was
 	// taken. A repeated call that finds its work done has changed nothing; one that
 	// repeats itself because its first answer was lost, and finds its work done,
-	// has. Some changes go unseen: a driver may send a statement twice by itself,
-	// and then the work looks like an earlier call's. A Complete that lost has
+	// has, though that may have been an earlier call's. Some changes go unseen: a
+	// driver may send a statement twice by itself, and with Try.ID set nothing tells
+	// this call's job or attempt from an earlier one's. A Complete that lost has
 	// changed nothing, though its attempt may be late now: see Attempt. Unknown
 	// attempts marked unknown again, detached ones detached or marked unknown
 	// again, and an Extend that moves nothing count as changed. For Do see the
@@ -103,11 +105,7 @@ func (w *observed) ends(job *Job, err *error) {
 	if job != nil && job.ID != "" {
 		o.Job = *job
 	}
-	o.Err = *err
-	if e, ok := o.Err.(*Error); ok {
-		own := *e
-		o.Err = &own
-	}
+	o.Err = ownError(*err)
 	if panicked != nil || w.inHost {
 		o.Err = errNoReturn
 	}
@@ -147,6 +145,24 @@ func (w *observed) saw(a *Attempt, changed bool) {
 		w.o.Attempt = a
 	}
 	w.o.Changed = w.o.Changed || changed
+}
+
+// tried wraps a step that is repeated once when its answer was lost: work that the
+// repeat finds done is this call's, unless the first try never left.
+func tried[T any](s *Jobs, step func(ctx context.Context) (T, error)) func(ctx context.Context) (T, error) {
+	if s.observer == nil {
+		return step
+	}
+	var first error
+	return func(ctx context.Context) (T, error) {
+		v, err := step(ctx)
+		var dial *net.OpError
+		if first != nil && err == nil && (!errors.As(first, &dial) || dial.Op != "dial") {
+			s.observing(ctx).saw(nil, true)
+		}
+		first = err
+		return v, err
+	}
 }
 
 // stands notes the job where the operation does not return it.

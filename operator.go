@@ -104,10 +104,10 @@ func (o *Operator) decide(ctx context.Context, op string, id AttemptID, to State
 	}
 	d.Reason = cleanText(d.Reason)
 	p := SettleParams{ID: id, To: to, Decision: &d, Clock: o.jobs.clock}
-	return deciding(ctx, op, func(ctx context.Context) (Job, error) {
+	return deciding(ctx, op, tried(o.jobs, func(ctx context.Context) (Job, error) {
 		rec, err := o.jobs.settleOnce(ctx, op, p)
 		return rec.Job, err
-	})
+	}))
 }
 
 // CancelJob withdraws the intent: nothing can win any more, and no attempt may
@@ -132,7 +132,7 @@ func (o *Operator) CancelJob(ctx context.Context, id JobID, d Decision) (job Job
 	d.Reason = cleanText(d.Reason)
 	p := CancelParams{ID: id, Decision: d, Clock: o.jobs.clock}
 	defer o.jobs.mayEndWait(id)
-	return deciding(ctx, op, func(ctx context.Context) (Job, error) { return o.jobs.cancelOnce(ctx, op, p) })
+	return deciding(ctx, op, tried(o.jobs, func(ctx context.Context) (Job, error) { return o.jobs.cancelOnce(ctx, op, p) }))
 }
 
 func (s *Jobs) cancelOnce(ctx context.Context, op string, p CancelParams) (Job, error) {

@@ -73,13 +73,7 @@ func (s *Jobs) settleTo(ctx context.Context, op string, a Attempt, p SettleParam
 	}
 	p.ID, p.Clock = a.ID, s.clock
 	defer s.mayEndWait(a.ID.Job())
-	tries := 0
-	rec, err := settling(ctx, func(ctx context.Context) (Record, error) {
-		tries++
-		return s.settleOnce(ctx, op, p)
-	})
-	s.observing(ctx).saw(nil, tries > 1 && err == nil)
-	return rec, err
+	return settling(ctx, tried(s, func(ctx context.Context) (Record, error) { return s.settleOnce(ctx, op, p) }))
 }
 
 func (s *Jobs) settleOnce(ctx context.Context, op string, p SettleParams) (Record, error) {
@@ -144,7 +138,7 @@ func (s *Jobs) amend(ctx context.Context, op string, a Attempt, p AmendParams) (
 		return Attempt{}, err
 	}
 	p.ID, p.Clock = a.ID, s.clock
-	return deciding(ctx, op, func(ctx context.Context) (Attempt, error) { return s.amendOnce(ctx, op, p) })
+	return deciding(ctx, op, tried(s, func(ctx context.Context) (Attempt, error) { return s.amendOnce(ctx, op, p) }))
 }
 
 func (s *Jobs) amendOnce(ctx context.Context, op string, p AmendParams) (Attempt, error) {

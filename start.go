@@ -114,8 +114,8 @@ func (s *Jobs) startOn(ctx context.Context, op string, rec Record, cp CreatePara
 		}
 		return rec.Job, nil, false, err
 	}
-	ours := fresh || try.ID == "" // minted here: nobody else has begun it
-	s.observing(ctx).made(rec.Job.ID == cp.ID && ours)
+	ours := fresh || try.ID == ""                              // minted here: nobody else has begun it
+	s.observing(ctx).made(rec.Job.ID == cp.ID && try.ID == "") // its ID was minted here too
 	s.observing(ctx).saw(now.Attempt, ours)
 	return withAttempt(now), now.Attempt, fresh, nil
 }

@@ -18,7 +18,8 @@ import (
 // others change is also told as it happens.
 //
 // All waiters of a Jobs share one look, at up to 1,000 jobs at a time over one
-// connection; nothing runs where nobody waits. While the database gives no answer
+// connection, and up to two more where this process or a Notifier has told of
+// something; nothing runs where nobody waits. While the database gives no answer
 // they wait on: bound the wait by ctx. Where a connection falls silent another
 // look begins after ten seconds, up to three in all: see package pgdial, which
 // ends such a silence.
@@ -49,7 +50,7 @@ func (s *Jobs) Wait(ctx context.Context, owner string, id JobID) (job Job, err e
 	if err != nil || nothingToWaitFor(rec.Job) {
 		return rec.Job, err
 	}
-	s.waiting.serve(s.look)
+	s.waiting.serve(seat, s.look)
 	select {
 	case a := <-seat.answer:
 		return a.job, a.err

@@ -17,7 +17,7 @@ const (
 	// begins beside one that got no answer in time, for a connection that hangs
 	// must not keep the others waiting, and drivers mind no context there. What
 	// somebody has told of is read beside the poll.
-	maxPolls, maxReads = 3, 4
+	maxPolls, maxReads = 3, 2
 )
 
 // waitRoom is where the callers of Wait sit, by the job they wait for. One
@@ -28,7 +28,11 @@ type waitRoom struct {
 	jobs   map[JobID]*waited
 	last   int64 // number of the seat that was taken last
 	served bool
-	wake   chan struct{} // cuts the pause between two looks short
+
+	// The looks under way, also those that hang while nobody waits any more.
+	reads, polls int
+	lastPoll     time.Time
+	wake         chan struct{} // cuts the pause between two looks short
 }
 
 type waited struct {
@@ -40,7 +44,8 @@ type waited struct {
 
 type seat struct {
 	id     JobID
-	number int64
+	number int64 // in the order of first looks; 0: it has not had its own yet
+	missed bool  // somebody was told before that
 	answer chan waitAnswer
 }
 
@@ -53,8 +58,7 @@ func (r *waitRoom) enter(id JobID) *seat {
 	r.taken.Add(1)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.last++
-	s := &seat{id, r.last, make(chan waitAnswer, 1)}
+	s := &seat{id: id, answer: make(chan waitAnswer, 1)}
 	if r.jobs == nil {
 		r.jobs, r.wake = map[JobID]*waited{}, make(chan struct{}, 1)
 	}
@@ -118,55 +122,59 @@ func (r *waitRoom) rouse() {
 	}
 }
 
-// serve sees to it that somebody looks.
-func (r *waitRoom) serve(look func(hinted, due []JobID, asOf int64)) {
+// serve sees to it that somebody looks, for a seat that has had its own first
+// look: what was read before that is not for it.
+func (r *waitRoom) serve(s *seat, look func(hinted, due []JobID, asOf int64)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.served {
-		r.rouse() // the newcomer's look may be the next
-		return
+	r.last++
+	s.number = r.last
+	if w := r.jobs[s.id]; w != nil && s.missed {
+		w.hinted = true
 	}
-	r.served = true
-	go r.run(look)
+	r.rouse() // the newcomer's look may be the next
+	if !r.served {
+		r.served = true
+		go r.run(look)
+	}
 }
 
 func (r *waitRoom) run(look func(hinted, due []JobID, asOf int64)) {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
-	var reads, polls int   // under way
-	var lastPoll time.Time // when the last one began
-	read, polled := make(chan struct{}, maxReads), make(chan struct{}, maxPolls)
 	for {
-		now := time.Now()
-		stuck := polls > 0 && now.Sub(lastPoll) < settleBound || polls == maxPolls
-		p := r.pick(now, reads < maxReads, !stuck)
+		p := r.pick(time.Now())
 		if p.home {
 			return
 		}
 		if len(p.hinted) > 0 {
-			reads++
-			go func() { look(p.hinted, nil, p.asOf); read <- struct{}{} }()
+			go func() {
+				defer r.looked(&r.reads)
+				look(p.hinted, nil, p.asOf)
+			}()
 		}
 		if len(p.due) > 0 {
-			polls, lastPoll = polls+1, now
-			go func() { look(nil, p.due, p.asOf); polled <- struct{}{} }()
+			go func() {
+				defer r.looked(&r.polls)
+				look(nil, p.due, p.asOf)
+			}()
 		}
 		if len(p.hinted)+len(p.due) > 0 {
 			continue
-		}
-		if stuck {
-			p.next = now.Add(settleBound)
 		}
 		pause.Reset(time.Until(p.next))
 		select {
 		case <-pause.C:
 		case <-r.wake:
-		case <-read:
-			reads--
-		case <-polled:
-			polls--
 		}
 	}
+}
+
+func (r *waitRoom) looked(kind *int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	*kind--
+	r.rouse()
 }
 
 // picked is what to look at.
@@ -178,7 +186,7 @@ type picked struct {
 	home   bool      // nobody waits
 }
 
-func (r *waitRoom) pick(now time.Time, read, poll bool) (p picked) {
+func (r *waitRoom) pick(now time.Time) (p picked) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.jobs) == 0 {
@@ -187,20 +195,30 @@ func (r *waitRoom) pick(now time.Time, read, poll bool) (p picked) {
 		return p
 	}
 	p.asOf = r.last
+	mayPoll := r.polls == 0 || r.polls < maxPolls && now.Sub(r.lastPoll) >= settleBound
 	for id, w := range r.jobs {
-		if w.hinted && read && len(p.hinted) < maxHinted {
+		switch {
+		case w.hinted && r.reads < maxReads && len(p.hinted) < maxHinted:
 			w.hinted = false
 			p.hinted = append(p.hinted, id)
-			continue
-		}
-		if poll && !w.next.After(now) && len(p.due) < maxLook {
+		case mayPoll && !w.next.After(now) && len(p.due) < maxLook:
 			w.next = nextLook(now, w.since)
 			p.due = append(p.due, id)
-			continue
-		}
-		if p.next.IsZero() || w.next.Before(p.next) {
+		case p.next.IsZero() || w.next.Before(p.next):
 			p.next = w.next
 		}
+	}
+	if len(p.hinted) > 0 {
+		r.reads++
+	}
+	switch {
+	case len(p.due) > 0:
+		r.polls++
+		r.lastPoll = now
+	case !mayPoll && r.polls < maxPolls:
+		p.next = r.lastPoll.Add(settleBound)
+	case !mayPoll:
+		p.next = now.Add(settleBound) // or when one of them ends
 	}
 	return p
 }
@@ -218,19 +236,32 @@ func (r *waitRoom) tell(id JobID, asOf int64, job Job, err error) {
 	}
 	var later []*seat
 	for _, s := range w.seats {
-		if s.number > asOf {
+		switch {
+		case s.number == 0:
+			s.missed = true
 			later = append(later, s)
-			continue
+		case s.number > asOf:
+			w.hinted = true
+			later = append(later, s)
+		default:
+			own := job // receivers may write into theirs at once
+			own.Params, own.Result = bytes.Clone(job.Params), bytes.Clone(job.Result)
+			own.Attempt = ownAttempt(job.Attempt)
+			s.answer <- waitAnswer{own, ownError(err)}
 		}
-		own := job // receivers may write into theirs at once
-		own.Params, own.Result = bytes.Clone(job.Params), bytes.Clone(job.Result)
-		if job.Attempt != nil {
-			a := *job.Attempt
-			own.Attempt = &a
-		}
-		s.answer <- waitAnswer{own, err}
 	}
-	if w.seats, w.hinted = later, true; len(later) == 0 {
+	w.seats = later
+	if len(later) == 0 {
 		delete(r.jobs, id)
 	}
+	r.rouse()
+}
+
+// ownError is the error for one of several who get it.
+func ownError(err error) error {
+	if e, ok := err.(*Error); ok {
+		own := *e
+		return &own
+	}
+	return err
 }

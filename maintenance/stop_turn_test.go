@@ -33,7 +33,7 @@ func TestNothingBeginsAfterStopHasBeenCalled(t *testing.T) {
 	inNoTime(t, func(w *world) {
 		w.final(3)
 		time.Sleep(time.Hour)
-		s := slowTurn{w.store, w.store.(onejob.TurnStore), w.store.(onejob.OperatorStore), make(chan struct{}), make(chan struct{})}
+		s := slowTurn{w.store, w.store.(onejob.TurnStore), w.store.(onejob.OperatorStore), make(chan struct{}, 9), make(chan struct{})}
 		w.jobs = onejob.New(s, nil)
 		l := w.loop(maintenance.Config{Purge: maintenance.Purge{Every: time.Minute,
 			Retention: onejob.Retention{Payloads: time.Minute}}})
@@ -45,6 +45,10 @@ func TestNothingBeginsAfterStopHasBeenCalled(t *testing.T) {
 		close(s.give)
 		require.NoError(w, <-stopped)
 		require.Zero(w, w.stats().Purged)
-		require.EqualValues(w, 1, l.Counters().Purge.Stopped)
+		require.Zero(w, l.Counters().Purge.Runs)
+		time.Sleep(time.Millisecond)
+		taken, err := w.op.TakeTurn(w.Context(), "onejob/purge", "somebody", time.Minute)
+		require.NoError(w, err)
+		require.True(w, taken, "the turn is given back")
 	})
 }

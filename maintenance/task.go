@@ -79,10 +79,14 @@ func (l *Loop) attend(s *session, t *task) {
 		l.log.Debug("onejob: maintenance: another process has the turn", "task", t.name)
 		return
 	}
-	t.record.begin(time.Now())
-	if err == nil && s.stopping() {
-		err = errStopped // while the turn was asked for
+	if err == nil && s.stopping() { // told while the turn was asked for
+		r.hold.release()
+		if r.hold != nil {
+			l.leave(r, time.Microsecond)
+		}
+		return
 	}
+	t.record.begin(time.Now())
 	if err == nil {
 		err = r.protected()
 	}

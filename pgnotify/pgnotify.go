@@ -71,6 +71,8 @@ type Notifier struct {
 	hints []func(onejob.JobID)
 	held  map[onejob.JobID]struct{}
 
+	hangs  atomic.Bool // a statement got no answer, and may yet
+	mute   atomic.Bool // nothing can be sent, and that was logged
 	opened atomic.Bool // the server has taken LISTEN once
 	deaf   atomic.Bool // nothing is heard, and that was logged
 }
@@ -131,7 +133,12 @@ func (n *Notifier) Close() error {
 	defer cancel()
 	_, hangs, err := hold.Call(ctx, func() (struct{}, error) {
 		defer n.running.Wait()
-		return struct{}{}, n.listener.Close()
+		err := n.listener.Close()
+		go func() { // or the driver's goroutine waits for ever to hand over what came
+			for range n.listener.NotificationChannel() {
+			}
+		}()
+		return struct{}{}, err
 	}, func(struct{}, error) {})
 	if err != nil && !hangs {
 		return fmt.Errorf("pgnotify: it was closed before: %w", err)

@@ -59,19 +59,39 @@ func (n *Notifier) take() (payloads []string) {
 const sendStatement = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`
 
 // notify sends one statement, and minds its bound whatever the driver does: on a
-// connection that has fallen silent lib/pq waits on. What was not sent is told
-// with the next that is.
+// connection that has fallen silent lib/pq waits on. While it does no other is
+// begun, for each would take one more connection of the pool. What was not sent is
+// told with the next that is.
 func (n *Notifier) notify(ctx context.Context, payload string) {
-	own, cancel := context.WithTimeout(ctx, sendBound)
-	defer cancel()
-	_, hangs, err := hold.Call(own, func() (sql.Result, error) {
-		return n.db.ExecContext(own, sendStatement, n.channel, payload)
-	}, func(sql.Result, error) {})
-	if err == nil && !hangs || ctx.Err() != nil {
+	if n.hangs.Load() {
+		n.missed()
 		return
 	}
+	own, cancel := context.WithTimeout(ctx, sendBound)
+	defer cancel()
+	n.hangs.Store(true)
+	_, hangs, err := hold.Call(own, func() (sql.Result, error) {
+		return n.db.ExecContext(own, sendStatement, n.channel, payload)
+	}, func(sql.Result, error) { n.hangs.Store(false) })
+	if !hangs {
+		n.hangs.Store(false)
+	}
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		n.missed()
+	default:
+		n.mute.Store(false)
+	}
+}
+
+// missed has waiters elsewhere look at all that they wait for, once something is
+// sent again.
+func (n *Notifier) missed() {
 	n.mu.Lock()
 	n.held[""] = struct{}{}
 	n.mu.Unlock()
-	n.log.Warn("onejob: a hint was not sent: waiters elsewhere look by themselves")
+	if n.mute.CompareAndSwap(false, true) {
+		n.log.Warn("onejob: hints cannot be sent: waiters elsewhere look by themselves")
+	}
 }

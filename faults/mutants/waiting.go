@@ -22,22 +22,22 @@ var waiting = []Mutant{
 		lite(kit("wait", "what is settled is told of many jobs at once"), Edit{sqliteWait, "AND (a.state = 'unknown' OR", "OR a.job_id = j.id AND a.state = 'detached' AND (a.state <> 'unknown' OR"}),
 	}},
 	{ID: "X233", What: "who sits down while the store is asked is told what it said", Plants: []Plant{
-		lite(test("TestAWaiterIsNotToldWhatIsOlderThanItsWait"), Edit{waitRoom, "if s.number > asOf {", "if s.number > asOf+1 {"}),
+		lite(test("TestAWaiterIsNotToldWhatIsOlderThanItsWait"), Edit{waitRoom, "case s.number > asOf:", "case s.number > asOf+1:"}),
 	}},
 	{ID: "X234", What: "all who wait for a job get the same bytes", Plants: []Plant{
 		lite(test("TestThousandsOfWaitersShareOneLook"), Edit{waitRoom, "own.Params, own.Result = bytes.Clone(job.Params), bytes.Clone(job.Result)", "own.Params = bytes.Clone(job.Params)"}),
 	}},
 	{ID: "X235", What: "each who waits has the job read for itself", Plants: []Plant{
-		lite(test("TestThousandsOfWaitersShareOneLook"), Edit{waitRoom, "\t\ts.answer <- waitAnswer{own, err}\n\t}\n", "\t\ts.answer <- waitAnswer{own, err}\n\t\tif i := len(w.seats) - 1; i > 0 && s != w.seats[i] {\n\t\t\tw.seats, w.hinted = w.seats[1:], true\n\t\t\treturn\n\t\t}\n\t}\n"}),
+		lite(test("TestThousandsOfWaitersShareOneLook"), Edit{waitRoom, "\t\t\ts.answer <- waitAnswer{own, ownError(err)}\n", "\t\t\ts.answer <- waitAnswer{own, ownError(err)}\n\t\t\tif i := len(w.seats) - 1; i > 0 && s != w.seats[i] {\n\t\t\t\tw.seats, w.hinted = w.seats[1:], true\n\t\t\t\treturn\n\t\t\t}\n"}),
 	}},
 	{ID: "X236", What: "the goroutine that looks stays when nobody waits any more", Plants: []Plant{
 		lite(test("TestAWaitLeavesNoGoroutineBehind"), Edit{waitRoom, "\tif len(r.jobs) == 0 {\n\t\tr.served = false\n", "\tif len(r.jobs) == 0 && r.last < 0 {\n\t\tr.served = false\n"}),
 	}},
 	{ID: "X237", What: "what a Tx has completed is not told", Plants: []Plant{
-		lite(test("TestWhatThisProcessChangesIsToldToItsWaiters"), Edit{"tx.go", "\tif o.completed != \"\" {\n\t\ts.mayEndWait", "\tif o.completed == \"-\" {\n\t\ts.mayEndWait"}),
+		lite(test("TestWhatThisProcessChangesIsToldToItsWaiters"), Edit{"tx.go", "\tfor _, id := range o.ended {\n", "\tfor _, id := range o.ended[:0] {\n"}),
 	}},
 	{ID: "X238", What: "a panic of the host's code is told as a success", Plants: []Plant{
-		lite(test("TestAnObserverHearsOfAPanicOfTheHosts"), Edit{"observe.go", "\tif w.inHost {\n", "\tif w.inHost && w.end == nil {\n"}),
+		lite(test("TestAnObserverHearsOfAPanicOfTheHosts"), Edit{"observe.go", "\tif panicked != nil || w.inHost {\n", "\tif panicked != nil && w.end == nil {\n"}),
 	}},
 	{ID: "X239", What: "the winner's repeat is told as a change", Plants: []Plant{
 		lite(test("TestAnObserverHearsWhatBecameOfAnOperation"), Edit{"cas.go", "s.observing(ctx).saw(rec.Attempt, false)", "s.observing(ctx).saw(rec.Attempt, err == nil)"}),

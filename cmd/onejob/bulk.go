@@ -101,8 +101,7 @@ func (s *session) aboutAll(v verb, entries []onejob.Entry, more bool, d onejob.D
 		"  owners     "+tallied(entries, func(e onejob.Entry) string { return e.Job.Owner }),
 		"  began      from "+stampAgo(entries[0].Attempt.StartedAt, now)+" to "+stampAgo(entries[len(entries)-1].Attempt.StartedAt, now),
 		fmt.Sprintf("  decided    by %s: %s", safe(d.By), safe(d.Reason)), "")
-	lines = append(lines, "Of each:")
-	lines = append(lines, v.means...)
+	lines = append(lines, v.meansOfAll(entries)...)
 	if slices.ContainsFunc(entries, func(e onejob.Entry) bool { return e.Attempt.State == onejob.StateStarted }) {
 		lines = append(lines, "MIND: some are not overdue. Their processes may be calling the provider right now.")
 	}

@@ -29,20 +29,26 @@ type globals struct {
 type cli struct {
 	globals
 
-	Open           openCmd           `cmd:"" help:"List what is under way or in doubt, oldest first."`
-	Show           showCmd           `cmd:"" help:"Tell the story of one job, and what may be done about it."`
-	Refute         refuteCmd         `cmd:"" help:"Decide that an attempt had no effect: it failed."`
-	Cancel         cancelCmd         `cmd:"" help:"Decide that an attempt shall not win, whatever it did."`
-	Detach         detachCmd         `cmd:"" help:"Let a job go on beside an attempt, which may still win."`
-	CancelJob      cancelJobCmd      `cmd:"" help:"Withdraw a job, for good: nothing can win any more."`
-	Confirm        confirmCmd        `cmd:"" help:"Not here: to say that it happened needs the host's OnComplete. Explains where."`
-	Late           lateCmd           `cmd:"" help:"List late results: each may mean a refund."`
-	Stats          statsCmd          `cmd:"" help:"Count jobs and attempts."`
-	Doctor         doctorCmd         `cmd:"" help:"Look for settings that break the promise or cost speed."`
-	Qualifications qualificationsCmd `cmd:"" help:"List what providers have proven."`
-	Sweep          sweepCmd          `cmd:"" help:"Make durable that overdue attempts are unknown. Changes nothing that a reader sees."`
-	Purge          purgeCmd          `cmd:"" help:"Drop the payloads of jobs that ended long ago, and later their keys."`
-	Migrate        migrateCmd        `cmd:"" help:"Look at the schema, make it, or take it away."`
+	Open           openCmd           `cmd:"" group:"night" help:"List what is under way or in doubt, oldest first."`
+	Show           showCmd           `cmd:"" group:"night" help:"Tell the story of one job, and what may be done about it."`
+	Refute         refuteCmd         `cmd:"" group:"night" help:"Decide that an attempt had no effect: it failed."`
+	Cancel         cancelCmd         `cmd:"" group:"night" help:"Decide that an attempt shall not win, whatever it did."`
+	Detach         detachCmd         `cmd:"" group:"night" help:"Let a job go on beside an attempt, which may still win."`
+	CancelJob      cancelJobCmd      `cmd:"" group:"night" help:"Withdraw a job, for good: nothing can win any more."`
+	Confirm        confirmCmd        `cmd:"" group:"night" help:"Not here: to say that it happened needs the host's OnComplete. Explains where."`
+	Late           lateCmd           `cmd:"" group:"night" help:"List late results: each may mean a refund."`
+	Stats          statsCmd          `cmd:"" group:"look" help:"Count jobs and attempts."`
+	Doctor         doctorCmd         `cmd:"" group:"look" help:"Look for settings that break the promise or cost speed."`
+	Qualifications qualificationsCmd `cmd:"" group:"look" help:"List what providers have proven."`
+	Sweep          sweepCmd          `cmd:"" group:"day" help:"Make durable that overdue attempts are unknown. Changes nothing that a reader sees."`
+	Purge          purgeCmd          `cmd:"" group:"day" help:"Drop the payloads of jobs that ended long ago, and later their keys."`
+	Migrate        migrateCmd        `cmd:"" group:"day" help:"Look at the schema, make it, or take it away."`
+}
+
+var groups = []kong.Group{
+	{Key: "night", Title: "Commands for a job that is blocked:"},
+	{Key: "look", Title: "Commands that look and change nothing:"},
+	{Key: "day", Title: "Commands of upkeep, for the day:"},
 }
 
 // app is what a command runs with.
@@ -60,7 +66,7 @@ func run(args []string, stdin, stdout, stderr *os.File) int {
 	asJSON := slices.Contains(args, "--json")
 	parser, err := kong.New(&c, kong.Name("onejob"), kong.Description(description), kong.Writers(stdout, stderr),
 		kong.Help(help), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
-		kong.Vars{"version": version()})
+		kong.ExplicitGroups(groups), kong.Vars{"version": version()})
 	if err != nil {
 		return report(err, asJSON, stderr)
 	}

@@ -40,7 +40,7 @@ func (g *globals) openSQLite(ctx context.Context, at address, x access) (*databa
 	case errors.Is(err, fs.ErrNotExist) && x == creates:
 		return g.storeSQLite(ctx, at.path, nil)
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fail(exitSchema, `there is no file %s: is the path right? To make it run "onejob migrate up"`, safe(at.path))
+		return nil, fail(exitUsage, "there is no file %s: the path is wrong, or this is not the machine of the service. Nothing was made", safe(at.path))
 	case err != nil:
 		return nil, fail(exitFailed, "the file %s cannot be opened: %v", safe(at.path), errors.Unwrap(err))
 	case info.IsDir():

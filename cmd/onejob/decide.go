@@ -12,29 +12,6 @@ import (
 	"github.com/onejob-go/onejob"
 )
 
-// verb is a decision about an attempt.
-type verb struct {
-	name, done string
-	to         onejob.State
-	means      []string // what a person must know before
-	by         func(o *onejob.Operator, ctx context.Context, id onejob.AttemptID, d onejob.Decision) (onejob.Job, error)
-}
-
-var (
-	refute = verb{"refute", "refuted", onejob.StateFailed, []string{
-		"It had no effect, you say: it is failed, and the next attempt may begin at once.",
-		"If it has acted after all, the effect will be there twice. Should it still bring a result, that is thrown away."},
-		(*onejob.Operator).Refute}
-	cancel = verb{"cancel", "canceled", onejob.StateCanceled, []string{
-		"It shall not win, whatever it did: it is canceled, and the next attempt may begin at once.",
-		"If it has acted, the effect will be there twice: be ready to undo it. Should it still bring a result, that is thrown away."},
-		(*onejob.Operator).CancelAttempt}
-	detach = verb{"detach", "detached", onejob.StateDetached, []string{
-		"The job goes on beside it: the next attempt may begin at once, both may win, the first to complete does.",
-		"If both act, the effect is there twice, and the second to come shows under onejob late."},
-		(*onejob.Operator).DetachAttempt}
-)
-
 // wordFlags are who decides, and why.
 type wordFlags struct {
 	By     string `placeholder:"NAME" help:"Who decides. Required, and stored."`
@@ -45,6 +22,8 @@ type wordFlags struct {
 // decision checks the words before anybody is asked: the library would after.
 func (f wordFlags) decision() (onejob.Decision, error) {
 	switch {
+	case f.By == "YOU" || f.Reason == "WHY":
+		return onejob.Decision{}, usage("put your name in the place of YOU and your reason in that of WHY: they are stored")
 	case f.By == "" || strings.TrimSpace(f.Reason) == "":
 		return onejob.Decision{}, usage("--by and --reason are required: they are stored, and tell tomorrow who decided and why")
 	case len(f.By) > 128 || !utf8.ValidString(f.By) || strings.ContainsFunc(f.By, unicode.IsControl):
@@ -144,7 +123,7 @@ func (c *detachCmd) Run(a *app) error { return c.run(a, detach) }
 func (c *detachCmd) Help() string { return verbHelp(detach) }
 
 func verbHelp(v verb) string {
-	return strings.Join(v.means, " ") + "\n\nAfter an outage: onejob " + v.name + ` --all --provider P --before 1h --dry-run lists what would be decided, the same without --dry-run asks once and decides it. Only unknown attempts are taken unless --state says otherwise: the process of a started one may be at work.`
+	return strings.Join(v.open, " ") + "\n\nAfter an outage: onejob " + v.name + ` --all --provider P --before 1h --dry-run lists what would be decided, the same without --dry-run asks once and decides it. Only unknown attempts are taken unless --state says otherwise: the process of a started one may be at work.`
 }
 
 func (c *decideFlags) run(a *app, v verb) error {
@@ -207,7 +186,7 @@ func (s *session) decideOne(v verb, id onejob.AttemptID, d onejob.Decision, yes 
 	case over:
 		return fail(exitRefused, "the attempt has ended otherwise: %s", ended(o.attempt))
 	case changed:
-		return fail(exitRefused, "nothing was done: the attempt has become %s meanwhile%s; look again", o.attempt.State, whose(o.attempt.Decision))
+		return fail(exitRefused, "nothing was done: the attempt has become %s meanwhile%s; look again", o.attempt.State, lastWord(o.attempt))
 	}
 	doc := struct {
 		Outcome string      `json:"outcome"`
@@ -216,7 +195,7 @@ func (s *session) decideOne(v verb, id onejob.AttemptID, d onejob.Decision, yes 
 	}{o.word, viewAttempt(o.attempt), viewJob(o.job)}
 	return s.tell(doc, func() {
 		if o.word == already {
-			s.say("Attempt %s was %s already%s. Nothing was changed.", id, o.attempt.State, whose(o.attempt.Decision))
+			s.say("Attempt %s was %s already%s. Nothing was changed.", id, o.attempt.State, lastWord(o.attempt))
 		} else {
 			s.say("Attempt %s is %s.", id, o.attempt.State)
 		}
@@ -238,7 +217,7 @@ func (s *session) aboutOne(v verb, job onejob.Job, a onejob.Attempt, d onejob.De
 		lines = append(lines, "  cause    "+safe(a.Cause))
 	}
 	lines = append(lines, fmt.Sprintf("  decided  by %s: %s", safe(d.By), safe(d.Reason)), "")
-	lines = append(lines, v.means...)
+	lines = append(lines, v.means(job, a)...)
 	if a.State == onejob.StateStarted {
 		lines = append(lines, "MIND: it is not overdue. Its process may be calling the provider right now.")
 	}

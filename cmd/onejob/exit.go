@@ -29,7 +29,8 @@ const (
 const exitHelp = `Exit codes:
     0  done
     1  failed, for a reason that the text says
-    2  usage: a flag or an argument is wrong or missing; nothing was done
+    2  usage: a flag or an argument is wrong or missing, or names a file of SQLite
+       that is not there; nothing was done
     3  not found: no such job or attempt
     4  refused: the attempt has ended otherwise, or the job is completed or canceled
     5  not confirmed: the prompt was not answered with yes, or there was nobody to
@@ -114,7 +115,7 @@ func ended(a onejob.Attempt) string {
 	if !a.EndedAt.IsZero() {
 		text += " at " + stamp(a.EndedAt)
 	}
-	return text + whose(a.Decision)
+	return text + lastWord(a)
 }
 
 // inFlags names a field of the library by the flag that it came from.

@@ -28,14 +28,6 @@ func (f filterFlags) set() bool {
 	return f.Provider != "" || f.Kind != "" || f.Owner != "" || f.Before.set()
 }
 
-// among reminds of a filter where nothing is found: it may be why.
-func (f filterFlags) among(more bool) string {
-	if f.set() || more {
-		return " among what the flags select"
-	}
-	return ""
-}
-
 type openCmd struct {
 	filterFlags
 	State    []string `placeholder:"STATE" help:"Only in this state: started, unknown, detached. May be repeated."`
@@ -63,16 +55,42 @@ func (c *openCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
+		hidden, err := s.hidden(c, f)
+		if err != nil {
+			return err
+		}
 		return s.list(entries, more, func() {
-			if len(entries) == 0 {
-				s.say("nothing is open%s", c.among(len(c.State) > 0))
+			switch {
+			case len(entries) == 0 && (c.filterFlags.set() || len(c.State) > 0):
+				s.say("nothing that is open matches these flags%s", hidden)
+				return
+			case len(entries) == 0:
+				s.say("nothing is open%s", hidden)
 				return
 			}
 			openTable(entries, now).print(s.stdout)
-			s.say("\n%s. Next: onejob show ATTEMPT", tally(entries))
+			s.say("\n%s%s. Next: onejob show ATTEMPT", tally(entries), hidden)
 			s.tellMore(more, c.Limit)
 		})
 	})
+}
+
+// hidden counts the detached attempts that match and were not asked for: they
+// are forgotten easily, since they block nothing.
+func (s *session) hidden(c *openCmd, f onejob.Filter) (string, error) {
+	if c.Detached || len(c.State) > 0 || s.JSON {
+		return "", nil
+	}
+	const most = 100
+	f.States = []onejob.State{onejob.StateDetached}
+	entries, more, err := take(s.operator.Attempts(s.ctx, f), most)
+	switch {
+	case err != nil || len(entries) == 0:
+		return "", err
+	case more:
+		return fmt.Sprintf("; more than %d detached: add --detached", most), nil
+	}
+	return fmt.Sprintf("; %d detached: add --detached", len(entries)), nil
 }
 
 func parseStates(names []string, standard ...onejob.State) ([]onejob.State, error) {

@@ -184,11 +184,12 @@ func TestNothingButUpMakesAFile(t *testing.T) {
 		{"migrate", "status"}, {"migrate", "down", "--to", "0", "--yes"}, {"migrate", "print"},
 	} {
 		s := runWith(t, []string{"ONEJOB_DSN=" + path}, args...)
-		want := exitSchema
+		want := exitUsage
 		if args[len(args)-1] == "print" {
 			want = exitDone
 		} else {
 			require.Contains(t, s.err, "there is no file", "%v", args)
+			require.NotContains(t, s.err, "migrate up", "who mistypes a path at night makes an empty database by it")
 		}
 		require.Equal(t, want, s.code, "%v: %s", args, s.err)
 	}

@@ -176,16 +176,17 @@ func (s *session) showAttempt(job onejob.Job, a onejob.Attempt, now time.Time) {
 		late = fmt.Sprintf("%s: a result of %s was thrown away", stampAgo(a.LateAt, now), count(a.LateSize, "byte"))
 		digest = hex.EncodeToString(a.LateDigest[:])
 	}
-	word, decided := "decided by", ""
+	decided := ""
 	if a.By != "" {
 		decided = safe(a.By) + ": " + safe(a.Reason)
 	}
-	if a.State == onejob.StateLate || a.State == onejob.StateDetached {
-		word = "detached by" // nothing else puts a name on those
+	deadline := stampAgo(a.Deadline, now)
+	if !a.EndedAt.IsZero() {
+		deadline = stamp(a.Deadline) // nobody waits for it
 	}
 	facts(s.stdout, [][2]string{{"id", string(a.ID)}, {"provider key", a.ProviderKey}, {"external ref", orNone(a.ExternalRef)},
-		{"began", stampAgo(a.StartedAt, now)}, {"deadline", fmt.Sprintf("%s, timeout %s", stampAgo(a.Deadline, now), a.Timeout)},
-		{"ended", ended}, {"cause", orNone(a.Cause)}, {word, decided}, {"late", late}, {"its sha256", digest}}...)
+		{"began", stampAgo(a.StartedAt, now)}, {"deadline", fmt.Sprintf("%s, timeout %s", deadline, a.Timeout)},
+		{"ended", ended}, {"cause", orNone(a.Cause)}, {wordLabel(a.State), decided}, {"late", late}, {"its sha256", digest}}...)
 }
 
 func orNone(s string) string {

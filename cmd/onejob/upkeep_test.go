@@ -200,7 +200,7 @@ func TestTheReadmeTellsOfEveryCommandAndExitCode(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("README.md")
 	require.NoError(t, err)
-	_, commands, found := strings.Cut(runWith(t, nil, "--help").out, "Commands:\n")
+	_, commands, found := strings.Cut(runWith(t, nil, "--help").out, "Commands for a job that is blocked:\n")
 	require.True(t, found)
 	commands, codes, found := strings.Cut(commands, "\nRun ")
 	require.True(t, found)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/onejob-go/onejob"
@@ -11,7 +12,7 @@ import (
 func statusMeans(job onejob.Job) string {
 	switch job.Status() {
 	case onejob.StatusPending:
-		return "nothing is under way, an attempt may begin"
+		return "nothing blocks it, an attempt may begin"
 	case onejob.StatusRunning:
 		return "an attempt is under way, no other may begin"
 	case onejob.StatusUnknown:
@@ -90,11 +91,13 @@ func mayBeOne(a onejob.Attempt, attempts []onejob.Attempt) []string {
 
 func decideOn(job onejob.Job, a onejob.Attempt, attempts []onejob.Attempt) []string {
 	word := func(verb string) string { return fmt.Sprintf("onejob %s %s --by YOU --reason WHY", verb, a.ID) }
-	lines := []string{
-		askFirst(job, a),
-		"  it had no effect   " + word("refute"),
-		"  it shall not win   " + word("cancel"),
+	lines := []string{askFirst(job, a)}
+	if hasActed(a) {
+		lines = append(lines, "  "+actedMind)
 	}
+	lines = append(lines,
+		"  it had no effect   "+word("refute"),
+		"  it shall not win   "+word("cancel"))
 	if job.State != onejob.JobOpen {
 		lines = append(lines, fmt.Sprintf("  it happened        its effect is one too many, the job is %s: undo it, then cancel", job.State))
 		return append(lines, mayBeOne(a, attempts)...)
@@ -119,6 +122,14 @@ func askFirst(job onejob.Job, a onejob.Attempt) string {
 	}
 	return ask
 }
+
+// hasActed reads the library's own word: the call came back with a result that
+// could not be kept. Whoever refutes that has it done again.
+func hasActed(a onejob.Attempt) bool {
+	return strings.Contains(a.Cause, "the call returned a result that could not be stored")
+}
+
+const actedMind = "MIND: by its cause the provider HAS ACTED and brought a result that could not be stored. Do not refute it: confirm it."
 
 func and(s, text string) string {
 	if s == "" {

@@ -18,8 +18,8 @@ import (
 // globals are the flags of every command.
 type globals struct {
 	DSN        string           `name:"dsn" env:"ONEJOB_DSN" placeholder:"DSN" help:"The database: postgres://…, \"host=… dbname=…\", sqlite:/path or a path. A password on the command line can be seen by all who may list processes: better in the variable, or in ~/.pgpass."`
-	Schema     string           `placeholder:"NAME" help:"PostgreSQL: the schema of the tables (onejob)."`
-	Prefix     string           `placeholder:"NAME" help:"SQLite: the prefix of the tables (onejob_)."`
+	Schema     word             `placeholder:"NAME" help:"PostgreSQL: the schema of the tables (onejob)."`
+	Prefix     word             `placeholder:"NAME" help:"SQLite: the prefix of the tables (onejob_)."`
 	Unprepared bool             `help:"PostgreSQL: prepare nothing. Set it behind a pooler in transaction mode."`
 	JSON       bool             `name:"json" help:"One JSON document on stdout, for programs; an error is one on stderr."`
 	Version    kong.VersionFlag `help:"Print the version and exit."`
@@ -77,11 +77,31 @@ func run(args []string, stdin, stdout, stderr *os.File) int {
 	if err != nil {
 		return report(usage("%v; see onejob --help", err), asJSON, stderr)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
-	a := &app{globals: c.globals, ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr}
-	return report(parsed.Run(a), c.JSON, stderr)
+	out := &output{to: stdout}
+	a := &app{globals: c.globals, ctx: ctx, stdin: stdin, stdout: out, stderr: stderr}
+	err = parsed.Run(a)
+	if err == nil && out.err != nil {
+		err = fail(exitFailed, "what was done could not be told: %v", out.err)
+	}
+	return report(err, c.JSON, stderr)
+}
+
+// output keeps the first error of writing: a script that is cut off, or a list,
+// must not look whole.
+type output struct {
+	to  io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.to.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
 }
 
 const description = `Finds jobs that are blocked, tells what happened to them, and takes your decision.
@@ -146,8 +166,8 @@ func (a *app) with(x access, fn func(s *session) error) error {
 	if a.ctx.Err() != nil && x.changesNothing() && explained(err).code == exitNoAnswer {
 		err = errInterrupted // by us, whatever the database calls it
 	}
-	if ended := d.Close(); err == nil {
-		err = ended
+	if ended := d.Close(); ended != nil {
+		a.note("closing the database: %s", clean(ended.Error())) // what was done is done
 	}
 	return err
 }

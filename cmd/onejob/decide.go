@@ -69,7 +69,11 @@ func (s *session) decide(v verb, shown onejob.Attempt, d onejob.Decision) (outco
 	case !a.State.Open() && a.State != onejob.StateDetached:
 		o.word = over
 		return o, nil
-	case a.State != shown.State && !overdue:
+	case v.to == onejob.StateDetached && job.State != onejob.JobOpen:
+		o.word = changed
+		return o, nil
+	case a.State != shown.State && !overdue, a.Cause != shown.Cause, a.ExternalRef != shown.ExternalRef,
+		!a.Deadline.Equal(shown.Deadline):
 		o.word = changed
 		return o, nil
 	}
@@ -82,6 +86,7 @@ func (s *session) decide(v verb, shown onejob.Attempt, d onejob.Decision) (outco
 		return o, err
 	}
 	o.word = decided
+	o.attempt.State, o.attempt.Decision = v.to, d // so it was decided, whether or not it can be read again
 	if job, a, err := s.jobs.GetAttempt(ctx, a.ID); err == nil {
 		o.job, o.attempt = job, a
 		if a.By != d.By || a.Reason != d.Reason {
@@ -94,6 +99,7 @@ func (s *session) decide(v verb, shown onejob.Attempt, d onejob.Decision) (outco
 // decideFlags are those of refute, cancel and detach.
 type decideFlags struct {
 	Attempt string `arg:"" optional:"" help:"The attempt's ID."`
+	Started bool   `help:"With --yes and an ID: also if the attempt is started and not overdue. Its process may be calling the provider."`
 	wordFlags
 	bulkFlags
 }
@@ -134,7 +140,7 @@ func (c *decideFlags) run(a *app, v verb) error {
 		return usage("which attempt? Give its ID (onejob open lists them), or --all with a filter")
 	}
 	if c.bulkFlags.any() {
-		return usage("--provider, --kind, --owner, --before, --state, --limit and --dry-run go with --all, not with an ID")
+		return usage("--after, --provider, --kind, --owner, --before, --state, --limit and --dry-run go with --all, not with an ID")
 	}
 	d, err := c.decision()
 	if err != nil {
@@ -148,7 +154,7 @@ func (c *decideFlags) run(a *app, v verb) error {
 		if attempt == "" {
 			return s.pointToAttempt(v, job)
 		}
-		return s.decideOne(v, attempt, d, c.Yes)
+		return s.decideOne(c, v, attempt, d)
 	})
 }
 
@@ -164,7 +170,8 @@ func (s *session) pointToAttempt(v verb, id onejob.JobID) error {
 	return usage("that is a job's ID, and no attempt of it is open: see onejob show %s", id)
 }
 
-func (s *session) decideOne(v verb, id onejob.AttemptID, d onejob.Decision, yes bool) error {
+func (s *session) decideOne(c *decideFlags, v verb, id onejob.AttemptID, d onejob.Decision) error {
+	yes := c.Yes
 	job, a, err := s.jobs.GetAttempt(s.ctx, id)
 	if err != nil {
 		return err
@@ -172,6 +179,12 @@ func (s *session) decideOne(v verb, id onejob.AttemptID, d onejob.Decision, yes 
 	now, err := s.now(s.ctx)
 	if err != nil {
 		return err
+	}
+	switch {
+	case v.to == onejob.StateDetached && a.State.Open() && job.State != onejob.JobOpen:
+		return fail(exitRefused, "nothing was done: the job is %s, so nothing waits for this attempt, and detached it would be purged as no doubt: refute or cancel it once you know", job.State)
+	case yes && a.State == onejob.StateStarted && !c.Started:
+		return fail(exitNotConfirmed, "nothing was done: the attempt is started and not overdue, its process may be calling the provider right now. Wait for its deadline, or add --started")
 	}
 	if a.State.Open() || a.State == onejob.StateDetached && v.to != onejob.StateDetached {
 		if err := s.agree(yes, s.aboutOne(v, job, a, d, now), "Decide this?"); err != nil {
@@ -186,6 +199,9 @@ func (s *session) decideOne(v verb, id onejob.AttemptID, d onejob.Decision, yes 
 	case over:
 		return fail(exitRefused, "the attempt has ended otherwise: %s", ended(o.attempt))
 	case changed:
+		if o.attempt.State == a.State {
+			return fail(exitRefused, "nothing was done: what is known of the attempt, or its job, has changed meanwhile; look again: onejob show %s", id)
+		}
 		return fail(exitRefused, "nothing was done: the attempt has become %s meanwhile%s; look again", o.attempt.State, lastWord(o.attempt))
 	}
 	doc := struct {
@@ -218,6 +234,9 @@ func (s *session) aboutOne(v verb, job onejob.Job, a onejob.Attempt, d onejob.De
 	}
 	lines = append(lines, fmt.Sprintf("  decided  by %s: %s", safe(d.By), safe(d.Reason)), "")
 	lines = append(lines, v.means(job, a)...)
+	if v.to == onejob.StateFailed && hasActed(a) {
+		lines = append(lines, actedMind)
+	}
 	if a.State == onejob.StateStarted {
 		lines = append(lines, "MIND: it is not overdue. Its process may be calling the provider right now.")
 	}

@@ -140,11 +140,20 @@ func ofDatabase(e *onejob.Error) failure {
 		switch said.Code.Class() {
 		case "28", "42", "3D", "3F", "22", "0A":
 			return failure{exitFailed, fmt.Sprintf("the database refused: %s (SQLSTATE %s)", said.Message, said.Code)}
-		case "25":
+		}
+		switch said.Code {
+		case "25006":
 			return failure{exitFailed, fmt.Sprintf("the database is read-only, perhaps a standby: connect to the primary (SQLSTATE %s)", said.Code)}
 		}
 	}
 	return failure{exitNoAnswer, e.Error()}
+}
+
+// heldByAnother is whether the server gave up waiting for a row: that one was not
+// changed, and the next may be free.
+func heldByAnother(err error) bool {
+	var said *pq.Error
+	return errors.As(err, &said) && (said.Code == "55P03" || said.Code == "57014")
 }
 
 // ofConnecting says why there is no connection.

@@ -20,12 +20,15 @@ func (c *lateCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
+		if err := c.check(now); err != nil {
+			return err
+		}
 		f := c.filter(now)
 		f.Late = true
 		if c.Since.set() {
 			f.LateSince = c.Since.from(now)
 		}
-		entries, more, err := take(s.operator.Attempts(s.ctx, f), c.Limit)
+		entries, more, err := take(c.began(s.operator.Attempts(s.ctx, f), now), c.Limit)
 		if err != nil {
 			return err
 		}

@@ -12,8 +12,8 @@ import (
 
 type showCmd struct {
 	ID       string `arg:"" optional:"" help:"The ID of the job, or of one of its attempts."`
-	Owner    string `placeholder:"NAME" help:"With --key, in the place of an ID: whose job it is."`
-	Key      string `placeholder:"KEY" help:"With --owner: the client's idempotency key."`
+	Owner    word   `placeholder:"NAME" help:"With --key, in the place of an ID: whose job it is."`
+	Key      word   `placeholder:"KEY" help:"With --owner: the client's idempotency key."`
 	Payloads bool   `help:"Show params and result too. They are the user's data."`
 }
 
@@ -39,7 +39,7 @@ func (c *showCmd) Run(a *app) error {
 	}
 	return a.with(reads, func(s *session) error {
 		if byKey {
-			found, err := s.jobs.GetByKey(s.ctx, c.Owner, c.Key)
+			found, err := s.jobs.GetByKey(s.ctx, string(c.Owner), string(c.Key))
 			if err != nil {
 				return err
 			}

@@ -56,8 +56,7 @@ func (v verb) meansLate(state onejob.JobState) []string {
 		return []string{"It is canceled: nobody asks any more what became of it. " + over,
 			"If it has acted, its effect is one too many: see that it is undone. Should it still bring a result, that is thrown away."}
 	}
-	return []string{"It is detached: it cannot win, and counts as a doubt no more. " + over,
-		"Purge closes it with its job. If you know what became of it, refute or cancel it instead."}
+	return nil // refused
 }
 
 // meansBeside is of a detached attempt of an open job.

@@ -16,30 +16,39 @@ import (
 type bulkFlags struct {
 	All bool `help:"In the place of an ID: all attempts that match. Needs --provider, --kind, --owner --before or --after."`
 	filterFlags
-	State  []string `placeholder:"STATE" help:"With --all: unknown (what is taken otherwise), started, detached. May be repeated."`
-	Limit  *int     `placeholder:"N" help:"With --all: at most so many, the oldest."`
-	DryRun bool     `help:"With --all: list what would be decided, and decide nothing. Needs no --by and --reason."`
+	State  stateNames `placeholder:"STATE" help:"With --all: unknown (what is taken otherwise), started, detached. May be repeated."`
+	Limit  *int       `placeholder:"N" help:"With --all: at most so many, the oldest."`
+	DryRun bool       `help:"With --all: list what would be decided, and decide nothing. Needs no --by and --reason."`
 }
 
 func (c *bulkFlags) any() bool {
 	return c.filterFlags.set() || len(c.State) > 0 || c.Limit != nil || c.DryRun
 }
 
-func (c *decideFlags) runAll(a *app, v verb) error {
+// checkAll is what can be said of the flags before there is a database.
+func (c *decideFlags) checkAll(v verb) ([]onejob.State, error) {
 	states, err := parseStates(c.State, onejob.StateUnknown)
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case c.Attempt != "":
-		return usage("give an ID or --all, not both")
+		return nil, usage("give an ID or --all, not both")
 	case !c.filterFlags.set():
-		return usage("--all without a filter would decide about every doubt in the database: add --provider, --kind, --owner, --before or --after")
+		return nil, usage("--all without a filter would decide about every doubt in the database: add --provider, --kind, --owner, --before or --after")
 	case c.Started:
-		return usage("--started goes with an ID; with --all it is --state started")
+		return nil, usage("--started goes with an ID; with --all it is --state started")
 	case c.Limit != nil && *c.Limit < 1:
-		return usage("--limit must be positive")
+		return nil, usage("--limit must be positive")
 	case v.to == onejob.StateDetached && slices.Contains(states, onejob.StateDetached):
-		return usage("--state detached: those are detached already")
+		return nil, usage("--state detached: those are detached already")
+	}
+	return states, nil
+}
+
+func (c *decideFlags) runAll(a *app, v verb) error {
+	states, err := c.checkAll(v)
+	if err != nil {
+		return err
 	}
 	var d onejob.Decision
 	if !c.DryRun {

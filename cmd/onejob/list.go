@@ -57,9 +57,9 @@ func (f filterFlags) set() bool {
 
 type openCmd struct {
 	filterFlags
-	State    []string `placeholder:"STATE" help:"Only in this state: started, unknown, detached. May be repeated."`
-	Detached bool     `help:"Detached ones too: they block nothing and may still win."`
-	Limit    int      `default:"100" help:"At most so many; 0 lists all."`
+	State    stateNames `placeholder:"STATE" help:"Only in this state: started, unknown, detached. May be repeated."`
+	Detached bool       `help:"Detached ones too: they block nothing and may still win."`
+	Limit    int        `default:"100" help:"At most so many; 0 lists all."`
 }
 
 // Run lists open attempts.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,30 +14,41 @@ import (
 
 // bulkFlags choose many attempts.
 type bulkFlags struct {
-	All bool `help:"In the place of an ID: all attempts that match. Needs --provider, --kind, --owner or --before."`
+	All bool `help:"In the place of an ID: all attempts that match. Needs --provider, --kind, --owner --before or --after."`
 	filterFlags
-	State  []string `placeholder:"STATE" help:"With --all: unknown (what is taken otherwise), started, detached. May be repeated."`
-	Limit  int      `placeholder:"N" help:"With --all: at most so many, the oldest."`
-	DryRun bool     `help:"With --all: list what would be decided, and decide nothing. Needs no --by and --reason."`
+	State  stateNames `placeholder:"STATE" help:"With --all: unknown (what is taken otherwise), started, detached. May be repeated."`
+	Limit  *int       `placeholder:"N" help:"With --all: at most so many, the oldest."`
+	DryRun bool       `help:"With --all: list what would be decided, and decide nothing. Needs no --by and --reason."`
 }
 
 func (c *bulkFlags) any() bool {
-	return c.filterFlags.set() || len(c.State) > 0 || c.Limit != 0 || c.DryRun
+	return c.filterFlags.set() || len(c.State) > 0 || c.Limit != nil || c.DryRun
 }
 
-func (c *decideFlags) runAll(a *app, v verb) error {
+// checkAll is what can be said of the flags before there is a database.
+func (c *decideFlags) checkAll(v verb) ([]onejob.State, error) {
 	states, err := parseStates(c.State, onejob.StateUnknown)
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case c.Attempt != "":
-		return usage("give an ID or --all, not both")
+		return nil, usage("give an ID or --all, not both")
 	case !c.filterFlags.set():
-		return usage("--all without a filter would decide about every doubt in the database: add --provider, --kind, --owner or --before")
-	case c.Limit < 0:
-		return usage("--limit must be positive")
+		return nil, usage("--all without a filter would decide about every doubt in the database: add --provider, --kind, --owner, --before or --after")
+	case c.Started:
+		return nil, usage("--started goes with an ID; with --all it is --state started")
+	case c.Limit != nil && *c.Limit < 1:
+		return nil, usage("--limit must be positive")
 	case v.to == onejob.StateDetached && slices.Contains(states, onejob.StateDetached):
-		return usage("--state detached: those are detached already")
+		return nil, usage("--state detached: those are detached already")
+	}
+	return states, nil
+}
+
+func (c *decideFlags) runAll(a *app, v verb) error {
+	states, err := c.checkAll(v)
+	if err != nil {
+		return err
 	}
 	var d onejob.Decision
 	if !c.DryRun {
@@ -53,12 +65,22 @@ func (c *decideFlags) runAll(a *app, v verb) error {
 		if err != nil {
 			return err
 		}
+		if err := c.check(now); err != nil {
+			return err
+		}
 		f := c.filter(now)
 		f.States = states
-		entries, more, err := take(s.operator.Attempts(s.ctx, f), c.Limit)
-		switch {
-		case err != nil:
+		limit := 0
+		if c.Limit != nil {
+			limit = *c.Limit
+		}
+		left := &leftOut{}
+		entries, more, err := take(left.of(v, c.began(s.operator.Attempts(s.ctx, f), now)), limit)
+		if err != nil {
 			return err
+		}
+		left.tell(s)
+		switch {
 		case c.DryRun:
 			return s.dryRun(v, entries, more, now)
 		case len(entries) == 0:
@@ -67,7 +89,7 @@ func (c *decideFlags) runAll(a *app, v verb) error {
 		if err := s.agree(c.Yes, s.aboutAll(v, entries, more, d, now), fmt.Sprintf("%s all %d?", title(v.name), len(entries))); err != nil {
 			return err
 		}
-		return s.decideAll(v, entries, d)
+		return s.decideAll(v, entries, d, left)
 	})
 }
 
@@ -84,6 +106,7 @@ func (s *session) dryRun(v verb, entries []onejob.Entry, more bool, now time.Tim
 		if more {
 			s.say("More match than --limit.")
 		}
+		s.say("To decide about these and none that came since: --before %s", entries[len(entries)-1].Attempt.StartedAt.UTC().Add(time.Microsecond).Format(time.RFC3339Nano))
 	})
 }
 
@@ -99,10 +122,11 @@ func (s *session) aboutAll(v verb, entries []onejob.Entry, more bool, d onejob.D
 		"  providers  "+tallied(entries, func(e onejob.Entry) string { return e.Attempt.Provider }),
 		"  kinds      "+tallied(entries, func(e onejob.Entry) string { return e.Job.Kind }),
 		"  owners     "+tallied(entries, func(e onejob.Entry) string { return e.Job.Owner }),
+		"  causes     "+tallied(entries, func(e onejob.Entry) string { return cmp.Or(e.Attempt.Cause, "none") }),
+		"  refs       "+refs(entries),
 		"  began      from "+stampAgo(entries[0].Attempt.StartedAt, now)+" to "+stampAgo(entries[len(entries)-1].Attempt.StartedAt, now),
 		fmt.Sprintf("  decided    by %s: %s", safe(d.By), safe(d.Reason)), "")
-	lines = append(lines, "Of each:")
-	lines = append(lines, v.means...)
+	lines = append(lines, v.meansOfAll(entries)...)
 	if slices.ContainsFunc(entries, func(e onejob.Entry) bool { return e.Attempt.State == onejob.StateStarted }) {
 		lines = append(lines, "MIND: some are not overdue. Their processes may be calling the provider right now.")
 	}
@@ -151,8 +175,11 @@ func (d *bulkDoc) add(id onejob.AttemptID, word, detail string) {
 
 // decideAll takes the decisions one by one. What others have ended meanwhile is
 // left as it is; a database that gives no answer ends the run.
-func (s *session) decideAll(v verb, entries []onejob.Entry, d onejob.Decision) error {
+func (s *session) decideAll(v verb, entries []onejob.Entry, d onejob.Decision, left *leftOut) error {
 	doc := &bulkDoc{Outcomes: []outcomeView{}, Summary: map[string]int{}}
+	if n := left.acted + left.over; n > 0 {
+		doc.Summary["left_out"] = n
+	}
 	p := s.progress(len(entries))
 	var stop error
 	for _, e := range entries {
@@ -167,6 +194,12 @@ func (s *session) decideAll(v verb, entries []onejob.Entry, d onejob.Decision) e
 		switch {
 		case errors.Is(err, onejob.ErrNotFound):
 			doc.add(e.Attempt.ID, over, "its job was purged")
+		case errors.Is(err, onejob.ErrUnavailable) && heldByAnother(err):
+			doc.add(e.Attempt.ID, failed, "another holds its row: nothing was done, try again")
+		case errors.Is(err, onejob.ErrUnavailable) && explained(err).code != exitNoAnswer:
+			f := explained(err) // the database said no, and will to the rest
+			doc.add(e.Attempt.ID, failed, f.text)
+			stop = f
 		case errors.Is(err, onejob.ErrUnavailable):
 			f := explained(err)
 			doc.add(e.Attempt.ID, noWord, f.text)
@@ -185,6 +218,9 @@ func (s *session) decideAll(v verb, entries []onejob.Entry, d onejob.Decision) e
 	}
 	if n := doc.Summary[failed]; stop == nil && n > 0 {
 		return fail(exitFailed, "%s could not be %s: see above", count(n, "attempt"), v.done)
+	}
+	if n := doc.Summary[over] + doc.Summary[changed]; stop == nil && n > 0 {
+		return fail(exitRefused, "%s left as they are: see above", count(n, "attempt"))
 	}
 	return stop
 }
@@ -213,6 +249,11 @@ func (s *session) summary(v verb, doc *bulkDoc) {
 	} {
 		if n := doc.Summary[word.name]; n > 0 {
 			s.say("%6d %s", n, word.text)
+		}
+	}
+	for _, o := range doc.Outcomes {
+		if o.Outcome == decided {
+			s.say("%s: %s", o.Attempt, v.done)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/onejob-go/onejob"
 )
@@ -30,13 +31,21 @@ func (c *cancelJobCmd) Run(a *app) error {
 }
 
 func (s *session) cancelJob(id onejob.JobID, d onejob.Decision, yes bool) error {
-	job, _, err := s.operator.Get(s.ctx, id)
+	job, attempts, err := s.operator.Get(s.ctx, id)
 	if err != nil {
 		return err
 	}
 	if job.State == onejob.JobOpen {
-		if err := s.agree(yes, s.aboutJob(job, d), "Withdraw this job?"); err != nil {
+		if err := s.agree(yes, s.aboutJob(job, attempts, d), "Withdraw this job?"); err != nil {
 			return err
+		}
+		// It is withdrawn as it was shown, not if an attempt has begun meanwhile.
+		now, since, err := s.operator.Get(context.WithoutCancel(s.ctx), id)
+		if err != nil {
+			return err
+		}
+		if now.State == onejob.JobOpen && standings(since) != standings(attempts) {
+			return fail(exitRefused, "nothing was done: the job's attempts have changed meanwhile, it is %s; look again: onejob show %s", now.Status(), id)
 		}
 	}
 	word := decided
@@ -49,6 +58,9 @@ func (s *session) cancelJob(id onejob.JobID, d onejob.Decision, yes bool) error 
 	case after.By != d.By || after.Reason != d.Reason || job.State == onejob.JobCanceled:
 		word = already
 	}
+	if _, fresh, err := s.operator.Get(context.WithoutCancel(s.ctx), id); err == nil {
+		attempts = fresh
+	}
 	doc := struct {
 		Outcome string  `json:"outcome"`
 		Job     jobView `json:"job"`
@@ -59,13 +71,29 @@ func (s *session) cancelJob(id onejob.JobID, d onejob.Decision, yes bool) error 
 		} else {
 			s.say("Job %s is canceled: nothing can win any more.", id)
 		}
-		if a := job.Attempt; a != nil && a.State.Open() {
-			s.say("Attempt %s is %s still: find out what it did, then refute or cancel it.", a.ID, a.State)
+		for _, a := range attempts {
+			if a.State.Open() || a.State == onejob.StateDetached {
+				s.say("Attempt %s is %s still: find out what it did, then refute or cancel it.", a.ID, a.State)
+			}
 		}
 	})
 }
 
-func (s *session) aboutJob(job onejob.Job, d onejob.Decision) []string {
+// standings tells whether two looks at a job saw the same. An attempt that became
+// overdue in between is none of it.
+func standings(attempts []onejob.Attempt) string {
+	var b strings.Builder
+	for _, a := range attempts {
+		state := a.State
+		if state == onejob.StateStarted {
+			state = onejob.StateUnknown
+		}
+		fmt.Fprintf(&b, "%s %s %q %q\n", a.ID, state, a.Cause, a.ExternalRef)
+	}
+	return b.String()
+}
+
+func (s *session) aboutJob(job onejob.Job, attempts []onejob.Attempt, d onejob.Decision) []string {
 	lines := []string{
 		"CANCEL THE JOB " + string(job.ID),
 		"  in " + s.where,
@@ -73,9 +101,11 @@ func (s *session) aboutJob(job onejob.Job, d onejob.Decision) []string {
 		fmt.Sprintf("  decided by %s: %s", safe(d.By), safe(d.Reason)), "",
 		"The intent is withdrawn, for good: nothing can win any more, no attempt may begin, and the key keeps answering so.",
 	}
-	if a := job.Attempt; a != nil {
-		lines = append(lines, fmt.Sprintf("It does not end attempt %d by %s, which is %s: it may have acted, and what it brings is thrown away.",
-			a.Number, safe(a.Provider), a.State))
+	for _, a := range attempts {
+		if a.State.Open() || a.State == onejob.StateDetached {
+			lines = append(lines, fmt.Sprintf("It does not end attempt %d by %s, which is %s: it may have acted, and what it brings is thrown away.",
+				a.Number, safe(a.Provider), a.State))
+		}
 	}
 	return append(lines, "")
 }

@@ -18,8 +18,8 @@ import (
 // globals are the flags of every command.
 type globals struct {
 	DSN        string           `name:"dsn" env:"ONEJOB_DSN" placeholder:"DSN" help:"The database: postgres://…, \"host=… dbname=…\", sqlite:/path or a path. A password on the command line can be seen by all who may list processes: better in the variable, or in ~/.pgpass."`
-	Schema     string           `placeholder:"NAME" help:"PostgreSQL: the schema of the tables (onejob)."`
-	Prefix     string           `placeholder:"NAME" help:"SQLite: the prefix of the tables (onejob_)."`
+	Schema     word             `placeholder:"NAME" help:"PostgreSQL: the schema of the tables (onejob)."`
+	Prefix     word             `placeholder:"NAME" help:"SQLite: the prefix of the tables (onejob_)."`
 	Unprepared bool             `help:"PostgreSQL: prepare nothing. Set it behind a pooler in transaction mode."`
 	JSON       bool             `name:"json" help:"One JSON document on stdout, for programs; an error is one on stderr."`
 	Version    kong.VersionFlag `help:"Print the version and exit."`
@@ -29,20 +29,26 @@ type globals struct {
 type cli struct {
 	globals
 
-	Open           openCmd           `cmd:"" help:"List what is under way or in doubt, oldest first."`
-	Show           showCmd           `cmd:"" help:"Tell the story of one job, and what may be done about it."`
-	Refute         refuteCmd         `cmd:"" help:"Decide that an attempt had no effect: it failed."`
-	Cancel         cancelCmd         `cmd:"" help:"Decide that an attempt shall not win, whatever it did."`
-	Detach         detachCmd         `cmd:"" help:"Let a job go on beside an attempt, which may still win."`
-	CancelJob      cancelJobCmd      `cmd:"" help:"Withdraw a job, for good: nothing can win any more."`
-	Confirm        confirmCmd        `cmd:"" help:"Not here: to say that it happened needs the host's OnComplete. Explains where."`
-	Late           lateCmd           `cmd:"" help:"List late results: each may mean a refund."`
-	Stats          statsCmd          `cmd:"" help:"Count jobs and attempts."`
-	Doctor         doctorCmd         `cmd:"" help:"Look for settings that break the promise or cost speed."`
-	Qualifications qualificationsCmd `cmd:"" help:"List what providers have proven."`
-	Sweep          sweepCmd          `cmd:"" help:"Make durable that overdue attempts are unknown. Changes nothing that a reader sees."`
-	Purge          purgeCmd          `cmd:"" help:"Drop the payloads of jobs that ended long ago, and later their keys."`
-	Migrate        migrateCmd        `cmd:"" help:"Look at the schema, make it, or take it away."`
+	Open           openCmd           `cmd:"" group:"night" help:"List what is under way or in doubt, oldest first."`
+	Show           showCmd           `cmd:"" group:"night" help:"Tell the story of one job, and what may be done about it."`
+	Refute         refuteCmd         `cmd:"" group:"night" help:"Decide that an attempt had no effect: it failed."`
+	Cancel         cancelCmd         `cmd:"" group:"night" help:"Decide that an attempt shall not win, whatever it did."`
+	Detach         detachCmd         `cmd:"" group:"night" help:"Let a job go on beside an attempt, which may still win."`
+	CancelJob      cancelJobCmd      `cmd:"" group:"night" help:"Withdraw a job, for good: nothing can win any more."`
+	Confirm        confirmCmd        `cmd:"" group:"night" help:"Not here: to say that it happened needs the host's OnComplete. Explains where."`
+	Late           lateCmd           `cmd:"" group:"night" help:"List late results: each may mean a refund."`
+	Stats          statsCmd          `cmd:"" group:"look" help:"Count jobs and attempts."`
+	Doctor         doctorCmd         `cmd:"" group:"look" help:"Look for settings that break the promise or cost speed."`
+	Qualifications qualificationsCmd `cmd:"" group:"look" help:"List what providers have proven."`
+	Sweep          sweepCmd          `cmd:"" group:"day" help:"Make durable that overdue attempts are unknown. Changes nothing that a reader sees."`
+	Purge          purgeCmd          `cmd:"" group:"day" help:"Drop the payloads of jobs that ended long ago, and later their keys."`
+	Migrate        migrateCmd        `cmd:"" group:"day" help:"Look at the schema, make it, or take it away."`
+}
+
+var groups = []kong.Group{
+	{Key: "night", Title: "Commands for a job that is blocked:"},
+	{Key: "look", Title: "Commands that look and change nothing:"},
+	{Key: "day", Title: "Commands of upkeep, for the day:"},
 }
 
 // app is what a command runs with.
@@ -60,7 +66,7 @@ func run(args []string, stdin, stdout, stderr *os.File) int {
 	asJSON := slices.Contains(args, "--json")
 	parser, err := kong.New(&c, kong.Name("onejob"), kong.Description(description), kong.Writers(stdout, stderr),
 		kong.Help(help), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
-		kong.Vars{"version": version()})
+		kong.ExplicitGroups(groups), kong.Vars{"version": version()})
 	if err != nil {
 		return report(err, asJSON, stderr)
 	}
@@ -71,11 +77,31 @@ func run(args []string, stdin, stdout, stderr *os.File) int {
 	if err != nil {
 		return report(usage("%v; see onejob --help", err), asJSON, stderr)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
-	a := &app{globals: c.globals, ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr}
-	return report(parsed.Run(a), c.JSON, stderr)
+	out := &output{to: stdout}
+	a := &app{globals: c.globals, ctx: ctx, stdin: stdin, stdout: out, stderr: stderr}
+	err = parsed.Run(a)
+	if err == nil && out.err != nil {
+		err = fail(exitFailed, "what was done could not be told: %v", out.err)
+	}
+	return report(err, c.JSON, stderr)
+}
+
+// output keeps the first error of writing: a script that is cut off, or a list,
+// must not look whole.
+type output struct {
+	to  io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.to.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
 }
 
 const description = `Finds jobs that are blocked, tells what happened to them, and takes your decision.
@@ -140,8 +166,8 @@ func (a *app) with(x access, fn func(s *session) error) error {
 	if a.ctx.Err() != nil && x.changesNothing() && explained(err).code == exitNoAnswer {
 		err = errInterrupted // by us, whatever the database calls it
 	}
-	if ended := d.Close(); err == nil {
-		err = ended
+	if ended := d.Close(); ended != nil {
+		a.note("closing the database: %s", clean(ended.Error())) // what was done is done
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/lib/pq"
 
@@ -66,18 +67,21 @@ func (g *globals) openPostgres(ctx context.Context, at address, x access) (*data
 	// As doctor advises: it looks at this pool too.
 	db.SetMaxOpenConns(4)
 	db.SetMaxIdleConns(4)
-	pg, err := onejob.NewPostgresStore(db, &onejob.PostgresOptions{Schema: g.Schema, Unprepared: g.Unprepared})
+	pg, err := onejob.NewPostgresStore(db, &onejob.PostgresOptions{Schema: string(g.Schema), Unprepared: g.Unprepared})
 	if err != nil {
 		db.Close()
 		return nil, err
 	}
-	schema := g.Schema
+	schema := string(g.Schema)
 	if schema == "" {
 		schema = "onejob"
 	}
 	d := &database{store: pg, kind: postgres, own: db, words: postgresWords(schema), end: db.Close, names: "--schema"}
 	d.where = fmt.Sprintf("schema %s of database %s at %s", schema, safe(cfg.Database), safe(cfg.Host+":"+strconv.Itoa(int(cfg.Port))))
 	err = d.ping(ctx)
+	if err == nil {
+		err = d.locate(ctx, schema, cfg.Host)
+	}
 	if err == nil {
 		err = d.ready(ctx, x)
 	}
@@ -86,6 +90,29 @@ func (g *globals) openPostgres(ctx context.Context, at address, x access) (*data
 		return nil, err
 	}
 	return d, nil
+}
+
+// locate asks the server which it is: a DSN may name several, and the settings
+// tell only of the first. Over a socket it has no address.
+func (d *database) locate(ctx context.Context, schema, host string) error {
+	var at string
+	err := d.ask(ctx, &at, `SELECT current_database() || E'\n' || coalesce(host(inet_server_addr()) || ':' || inet_server_port(), '')`)
+	if err != nil {
+		return d.asked(err)
+	}
+	name, server, _ := strings.Cut(at, "\n")
+	configured := d.where[strings.LastIndex(d.where, " at ")+len(" at "):]
+	if strings.Contains(host, ",") || server == "" || strings.HasSuffix(configured, server) {
+		configured = ""
+	}
+	switch {
+	case server == "":
+		server = safe(host) + " (a socket)"
+	case configured != "":
+		server = configured + " (" + server + ")"
+	}
+	d.where = fmt.Sprintf("schema %s of database %s at %s", schema, safe(name), server)
+	return nil
 }
 
 // ping makes the first connection. The driver minds no context while the server

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 
 	_ "modernc.org/sqlite" // the driver
@@ -40,7 +41,7 @@ func (g *globals) openSQLite(ctx context.Context, at address, x access) (*databa
 	case errors.Is(err, fs.ErrNotExist) && x == creates:
 		return g.storeSQLite(ctx, at.path, nil)
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fail(exitSchema, `there is no file %s: is the path right? To make it run "onejob migrate up"`, safe(at.path))
+		return nil, fail(exitUsage, "there is no file %s: the path is wrong, or this is not the machine of the service. Nothing was made", safe(at.path))
 	case err != nil:
 		return nil, fail(exitFailed, "the file %s cannot be opened: %v", safe(at.path), errors.Unwrap(err))
 	case info.IsDir():
@@ -86,7 +87,7 @@ func lookInto(path string) (*sql.DB, error) {
 }
 
 func (g *globals) readSQLite(path string, own *sql.DB) (*database, error) {
-	s, err := onejob.NewSQLiteStore(own, &onejob.SQLiteOptions{Prefix: g.Prefix})
+	s, err := onejob.NewSQLiteStore(own, &onejob.SQLiteOptions{Prefix: string(g.Prefix)})
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func (g *globals) readSQLite(path string, own *sql.DB) (*database, error) {
 }
 
 func (g *globals) storeSQLite(ctx context.Context, path string, own *sql.DB) (*database, error) {
-	s, err := onejob.OpenSQLite(ctx, path, &onejob.SQLiteOptions{Prefix: g.Prefix})
+	s, err := onejob.OpenSQLite(ctx, path, &onejob.SQLiteOptions{Prefix: string(g.Prefix)})
 	if err != nil {
 		return nil, err
 	}
@@ -107,9 +108,12 @@ func (g *globals) storeSQLite(ctx context.Context, path string, own *sql.DB) (*d
 }
 
 func (g *globals) databaseOf(s store, path string, own *sql.DB, end func() error) *database {
-	prefix := g.Prefix
+	prefix := string(g.Prefix)
 	if prefix == "" {
 		prefix = "onejob_"
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs // a prompt that says jobs.db does not say whose
 	}
 	where := "tables " + prefix + "* of " + safe(path)
 	return &database{store: s, kind: sqlite, where: where, own: own, words: sqliteWords(prefix), end: end, names: "--prefix"}

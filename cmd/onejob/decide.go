@@ -12,29 +12,6 @@ import (
 	"github.com/onejob-go/onejob"
 )
 
-// verb is a decision about an attempt.
-type verb struct {
-	name, done string
-	to         onejob.State
-	means      []string // what a person must know before
-	by         func(o *onejob.Operator, ctx context.Context, id onejob.AttemptID, d onejob.Decision) (onejob.Job, error)
-}
-
-var (
-	refute = verb{"refute", "refuted", onejob.StateFailed, []string{
-		"It had no effect, you say: it is failed, and the next attempt may begin at once.",
-		"If it has acted after all, the effect will be there twice. Should it still bring a result, that is thrown away."},
-		(*onejob.Operator).Refute}
-	cancel = verb{"cancel", "canceled", onejob.StateCanceled, []string{
-		"It shall not win, whatever it did: it is canceled, and the next attempt may begin at once.",
-		"If it has acted, the effect will be there twice: be ready to undo it. Should it still bring a result, that is thrown away."},
-		(*onejob.Operator).CancelAttempt}
-	detach = verb{"detach", "detached", onejob.StateDetached, []string{
-		"The job goes on beside it: the next attempt may begin at once, both may win, the first to complete does.",
-		"If both act, the effect is there twice, and the second to come shows under onejob late."},
-		(*onejob.Operator).DetachAttempt}
-)
-
 // wordFlags are who decides, and why.
 type wordFlags struct {
 	By     string `placeholder:"NAME" help:"Who decides. Required, and stored."`
@@ -45,6 +22,8 @@ type wordFlags struct {
 // decision checks the words before anybody is asked: the library would after.
 func (f wordFlags) decision() (onejob.Decision, error) {
 	switch {
+	case f.By == "YOU" || f.Reason == "WHY":
+		return onejob.Decision{}, usage("put your name in the place of YOU and your reason in that of WHY: they are stored")
 	case f.By == "" || strings.TrimSpace(f.Reason) == "":
 		return onejob.Decision{}, usage("--by and --reason are required: they are stored, and tell tomorrow who decided and why")
 	case len(f.By) > 128 || !utf8.ValidString(f.By) || strings.ContainsFunc(f.By, unicode.IsControl):
@@ -90,7 +69,11 @@ func (s *session) decide(v verb, shown onejob.Attempt, d onejob.Decision) (outco
 	case !a.State.Open() && a.State != onejob.StateDetached:
 		o.word = over
 		return o, nil
-	case a.State != shown.State && !overdue:
+	case v.to == onejob.StateDetached && job.State != onejob.JobOpen:
+		o.word = changed
+		return o, nil
+	case a.State != shown.State && !overdue, a.Cause != shown.Cause, a.ExternalRef != shown.ExternalRef,
+		!a.Deadline.Equal(shown.Deadline):
 		o.word = changed
 		return o, nil
 	}
@@ -103,6 +86,7 @@ func (s *session) decide(v verb, shown onejob.Attempt, d onejob.Decision) (outco
 		return o, err
 	}
 	o.word = decided
+	o.attempt.State, o.attempt.Decision = v.to, d // so it was decided, whether or not it can be read again
 	if job, a, err := s.jobs.GetAttempt(ctx, a.ID); err == nil {
 		o.job, o.attempt = job, a
 		if a.By != d.By || a.Reason != d.Reason {
@@ -115,6 +99,7 @@ func (s *session) decide(v verb, shown onejob.Attempt, d onejob.Decision) (outco
 // decideFlags are those of refute, cancel and detach.
 type decideFlags struct {
 	Attempt string `arg:"" optional:"" help:"The attempt's ID."`
+	Started bool   `help:"With --yes and an ID: also if the attempt is started and not overdue. Its process may be calling the provider."`
 	wordFlags
 	bulkFlags
 }
@@ -144,7 +129,7 @@ func (c *detachCmd) Run(a *app) error { return c.run(a, detach) }
 func (c *detachCmd) Help() string { return verbHelp(detach) }
 
 func verbHelp(v verb) string {
-	return strings.Join(v.means, " ") + "\n\nAfter an outage: onejob " + v.name + ` --all --provider P --before 1h --dry-run lists what would be decided, the same without --dry-run asks once and decides it. Only unknown attempts are taken unless --state says otherwise: the process of a started one may be at work.`
+	return strings.Join(v.open, " ") + "\n\nAfter an outage: onejob " + v.name + ` --all --provider P --before 1h --dry-run lists what would be decided, the same without --dry-run asks once and decides it. Only unknown attempts are taken unless --state says otherwise: the process of a started one may be at work.`
 }
 
 func (c *decideFlags) run(a *app, v verb) error {
@@ -155,7 +140,7 @@ func (c *decideFlags) run(a *app, v verb) error {
 		return usage("which attempt? Give its ID (onejob open lists them), or --all with a filter")
 	}
 	if c.bulkFlags.any() {
-		return usage("--provider, --kind, --owner, --before, --state, --limit and --dry-run go with --all, not with an ID")
+		return usage("--after, --provider, --kind, --owner, --before, --state, --limit and --dry-run go with --all, not with an ID")
 	}
 	d, err := c.decision()
 	if err != nil {
@@ -169,7 +154,7 @@ func (c *decideFlags) run(a *app, v verb) error {
 		if attempt == "" {
 			return s.pointToAttempt(v, job)
 		}
-		return s.decideOne(v, attempt, d, c.Yes)
+		return s.decideOne(c, v, attempt, d)
 	})
 }
 
@@ -185,7 +170,8 @@ func (s *session) pointToAttempt(v verb, id onejob.JobID) error {
 	return usage("that is a job's ID, and no attempt of it is open: see onejob show %s", id)
 }
 
-func (s *session) decideOne(v verb, id onejob.AttemptID, d onejob.Decision, yes bool) error {
+func (s *session) decideOne(c *decideFlags, v verb, id onejob.AttemptID, d onejob.Decision) error {
+	yes := c.Yes
 	job, a, err := s.jobs.GetAttempt(s.ctx, id)
 	if err != nil {
 		return err
@@ -193,6 +179,12 @@ func (s *session) decideOne(v verb, id onejob.AttemptID, d onejob.Decision, yes 
 	now, err := s.now(s.ctx)
 	if err != nil {
 		return err
+	}
+	switch {
+	case v.to == onejob.StateDetached && a.State.Open() && job.State != onejob.JobOpen:
+		return fail(exitRefused, "nothing was done: the job is %s, so nothing waits for this attempt, and detached it would be purged as no doubt: refute or cancel it once you know", job.State)
+	case yes && a.State == onejob.StateStarted && !c.Started:
+		return fail(exitNotConfirmed, "nothing was done: the attempt is started and not overdue, its process may be calling the provider right now. Wait for its deadline, or add --started")
 	}
 	if a.State.Open() || a.State == onejob.StateDetached && v.to != onejob.StateDetached {
 		if err := s.agree(yes, s.aboutOne(v, job, a, d, now), "Decide this?"); err != nil {
@@ -207,7 +199,10 @@ func (s *session) decideOne(v verb, id onejob.AttemptID, d onejob.Decision, yes 
 	case over:
 		return fail(exitRefused, "the attempt has ended otherwise: %s", ended(o.attempt))
 	case changed:
-		return fail(exitRefused, "nothing was done: the attempt has become %s meanwhile%s; look again", o.attempt.State, whose(o.attempt.Decision))
+		if o.attempt.State == a.State {
+			return fail(exitRefused, "nothing was done: what is known of the attempt, or its job, has changed meanwhile; look again: onejob show %s", id)
+		}
+		return fail(exitRefused, "nothing was done: the attempt has become %s meanwhile%s; look again", o.attempt.State, lastWord(o.attempt))
 	}
 	doc := struct {
 		Outcome string      `json:"outcome"`
@@ -216,7 +211,7 @@ func (s *session) decideOne(v verb, id onejob.AttemptID, d onejob.Decision, yes 
 	}{o.word, viewAttempt(o.attempt), viewJob(o.job)}
 	return s.tell(doc, func() {
 		if o.word == already {
-			s.say("Attempt %s was %s already%s. Nothing was changed.", id, o.attempt.State, whose(o.attempt.Decision))
+			s.say("Attempt %s was %s already%s. Nothing was changed.", id, o.attempt.State, lastWord(o.attempt))
 		} else {
 			s.say("Attempt %s is %s.", id, o.attempt.State)
 		}
@@ -238,7 +233,10 @@ func (s *session) aboutOne(v verb, job onejob.Job, a onejob.Attempt, d onejob.De
 		lines = append(lines, "  cause    "+safe(a.Cause))
 	}
 	lines = append(lines, fmt.Sprintf("  decided  by %s: %s", safe(d.By), safe(d.Reason)), "")
-	lines = append(lines, v.means...)
+	lines = append(lines, v.means(job, a)...)
+	if v.to == onejob.StateFailed && hasActed(a) {
+		lines = append(lines, actedMind)
+	}
 	if a.State == onejob.StateStarted {
 		lines = append(lines, "MIND: it is not overdue. Its process may be calling the provider right now.")
 	}

@@ -149,7 +149,7 @@ func TestOfTwoOperatorsAtOnceOneDecidesAndTheOtherLearnsOfIt(t *testing.T) {
 			for i, s := range codes {
 				same := after.State == map[int]onejob.State{0: onejob.StateFailed, 1: onejob.StateCanceled}[i%2]
 				switch {
-				case strings.HasSuffix(s.out, "pending: nothing is under way, an attempt may begin.\n") && !strings.Contains(s.out, "already"):
+				case strings.HasSuffix(s.out, "pending: nothing blocks it, an attempt may begin.\n") && !strings.Contains(s.out, "already"):
 					require.Empty(w, decidedBy, "two have decided")
 					decidedBy = fmt.Sprint("op", i)
 				case same:

@@ -31,6 +31,8 @@ func parseDSN(dsn string) (address, error) {
 		return address{}, usage("which database? %s", dsnHelp)
 	case strings.HasPrefix(dsn, "postgres://"), strings.HasPrefix(dsn, "postgresql://"):
 		return address{kind: postgres, dsn: dsn}, nil
+	case dsn == ":memory:":
+		return sqliteAddress(dsn)
 	case strings.HasPrefix(dsn, "sqlite:"):
 		return sqliteAddress(strings.TrimPrefix(strings.TrimPrefix(dsn, "sqlite:"), "//"))
 	case strings.HasPrefix(dsn, "file:"):
@@ -39,6 +41,9 @@ func parseDSN(dsn string) (address, error) {
 		return address{}, usage("%s is not one of the databases: %s", scheme.FindStringSubmatch(dsn)[1], dsnHelp)
 	case keyValue.MatchString(dsn):
 		return address{kind: postgres, dsn: dsn}, nil
+	}
+	if !strings.ContainsAny(dsn, `/\.`) {
+		return address{}, usage("one word may be a database of PostgreSQL or a file of SQLite: write dbname=… or sqlite:…, or the file with its path (./…)")
 	}
 	return sqliteAddress(dsn)
 }

@@ -29,7 +29,8 @@ const (
 const exitHelp = `Exit codes:
     0  done
     1  failed, for a reason that the text says
-    2  usage: a flag or an argument is wrong or missing; nothing was done
+    2  usage: a flag or an argument is wrong or missing, or names a file of SQLite
+       that is not there; nothing was done
     3  not found: no such job or attempt
     4  refused: the attempt has ended otherwise, or the job is completed or canceled
     5  not confirmed: the prompt was not answered with yes, or there was nobody to
@@ -114,7 +115,7 @@ func ended(a onejob.Attempt) string {
 	if !a.EndedAt.IsZero() {
 		text += " at " + stamp(a.EndedAt)
 	}
-	return text + whose(a.Decision)
+	return text + lastWord(a)
 }
 
 // inFlags names a field of the library by the flag that it came from.
@@ -139,11 +140,20 @@ func ofDatabase(e *onejob.Error) failure {
 		switch said.Code.Class() {
 		case "28", "42", "3D", "3F", "22", "0A":
 			return failure{exitFailed, fmt.Sprintf("the database refused: %s (SQLSTATE %s)", said.Message, said.Code)}
-		case "25":
+		}
+		switch said.Code {
+		case "25006":
 			return failure{exitFailed, fmt.Sprintf("the database is read-only, perhaps a standby: connect to the primary (SQLSTATE %s)", said.Code)}
 		}
 	}
 	return failure{exitNoAnswer, e.Error()}
+}
+
+// heldByAnother is whether the server gave up waiting for a row: that one was not
+// changed, and the next may be free.
+func heldByAnother(err error) bool {
+	var said *pq.Error
+	return errors.As(err, &said) && (said.Code == "55P03" || said.Code == "57014")
 }
 
 // ofConnecting says why there is no connection.

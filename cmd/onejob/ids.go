@@ -23,5 +23,5 @@ func id(text string) (job onejob.JobID, attempt onejob.AttemptID, err error) {
 		return "", onejob.AttemptID(s), nil
 	}
 	return "", "", usage("%s is neither a job's ID (36 characters) nor an attempt's (53): copy it whole, or use onejob show --owner O --key K",
-		safe(cut(text, 80)))
+		safe(cut(redact(text), 80)))
 }

@@ -20,18 +20,25 @@ func (c *lateCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
+		if err := c.check(now); err != nil {
+			return err
+		}
 		f := c.filter(now)
 		f.Late = true
 		if c.Since.set() {
 			f.LateSince = c.Since.from(now)
 		}
-		entries, more, err := take(s.operator.Attempts(s.ctx, f), c.Limit)
+		entries, more, err := take(c.began(s.operator.Attempts(s.ctx, f), now), c.Limit)
 		if err != nil {
 			return err
 		}
 		return s.list(entries, more, func() {
-			if len(entries) == 0 {
-				s.say("no result came late%s", c.among(c.Since.set()))
+			switch {
+			case len(entries) == 0 && (c.filterFlags.set() || c.Since.set()):
+				s.say("no result that came late matches these flags")
+				return
+			case len(entries) == 0:
+				s.say("no result came late")
 				return
 			}
 			lateTable(entries, now).print(s.stdout)
@@ -56,6 +63,9 @@ func lateNotes(e onejob.Entry) []string {
 	lines := []string{string(e.Attempt.ID)}
 	if w := e.Job.Attempt; w != nil && e.Job.State == onejob.JobCompleted && w.ID != e.Attempt.ID {
 		lines = append(lines, fmt.Sprintf("lost to attempt %d by %s", w.Number, safe(w.Provider)))
+		if _, same := sameKey(e.Attempt, []onejob.Attempt{*w}); same {
+			lines = append(lines, "both had the same provider key: if the provider deduplicates by it, it acted once")
+		}
 	}
 	if e.Attempt.ExternalRef != "" {
 		lines = append(lines, "external ref: "+safe(e.Attempt.ExternalRef))

@@ -10,14 +10,41 @@ import (
 
 // filterFlags select attempts.
 type filterFlags struct {
-	Provider string `placeholder:"NAME" help:"Only of this provider."`
-	Kind     string `placeholder:"NAME" help:"Only of jobs of this kind."`
-	Owner    string `placeholder:"NAME" help:"Only of this owner's jobs."`
-	Before   when   `placeholder:"TIME" help:"Only those that began before: a time, or how long ago (2h, 3d)."`
+	Provider word `placeholder:"NAME" help:"Only of this provider."`
+	Kind     word `placeholder:"NAME" help:"Only of jobs of this kind."`
+	Owner    word `placeholder:"NAME" help:"Only of this owner's jobs."`
+	Before   when `placeholder:"TIME" help:"Only those that began before: a time, or how long ago (2h, 3d). UTC, or with a zone as in RFC 3339."`
+	After    when `placeholder:"TIME" help:"Only those that began then or after it, in the same form."`
+}
+
+// check refuses a time that is yet to come: it would take what is yet to begin.
+func (f filterFlags) check(now time.Time) error {
+	for name, w := range map[string]when{"--before": f.Before, "--after": f.After} {
+		if w.set() && w.from(now).After(now) {
+			return usage("%s is in the future: times are UTC, or have a zone as in RFC 3339", name)
+		}
+	}
+	return nil
+}
+
+// began leaves out what began before --after, which the library's filter does not
+// know.
+func (f filterFlags) began(all iter.Seq2[onejob.Entry, error], now time.Time) iter.Seq2[onejob.Entry, error] {
+	if !f.After.set() {
+		return all
+	}
+	from := f.After.from(now)
+	return func(yield func(onejob.Entry, error) bool) {
+		for e, err := range all {
+			if (err != nil || !e.Attempt.StartedAt.Before(from)) && !yield(e, err) {
+				return
+			}
+		}
+	}
 }
 
 func (f filterFlags) filter(now time.Time) onejob.Filter {
-	filter := onejob.Filter{Provider: f.Provider, Kind: f.Kind, Owner: f.Owner}
+	filter := onejob.Filter{Provider: string(f.Provider), Kind: string(f.Kind), Owner: string(f.Owner)}
 	if f.Before.set() {
 		filter.Before = f.Before.from(now)
 	}
@@ -25,22 +52,14 @@ func (f filterFlags) filter(now time.Time) onejob.Filter {
 }
 
 func (f filterFlags) set() bool {
-	return f.Provider != "" || f.Kind != "" || f.Owner != "" || f.Before.set()
-}
-
-// among reminds of a filter where nothing is found: it may be why.
-func (f filterFlags) among(more bool) string {
-	if f.set() || more {
-		return " among what the flags select"
-	}
-	return ""
+	return f.Provider != "" || f.Kind != "" || f.Owner != "" || f.Before.set() || f.After.set()
 }
 
 type openCmd struct {
 	filterFlags
-	State    []string `placeholder:"STATE" help:"Only in this state: started, unknown, detached. May be repeated."`
-	Detached bool     `help:"Detached ones too: they block nothing and may still win."`
-	Limit    int      `default:"100" help:"At most so many; 0 lists all."`
+	State    stateNames `placeholder:"STATE" help:"Only in this state: started, unknown, detached. May be repeated."`
+	Detached bool       `help:"Detached ones too: they block nothing and may still win."`
+	Limit    int        `default:"100" help:"At most so many; 0 lists all."`
 }
 
 // Run lists open attempts.
@@ -57,22 +76,51 @@ func (c *openCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
+		if err := c.check(now); err != nil {
+			return err
+		}
 		f := c.filter(now)
 		f.States = states
-		entries, more, err := take(s.operator.Attempts(s.ctx, f), c.Limit)
+		entries, more, err := take(c.began(s.operator.Attempts(s.ctx, f), now), c.Limit)
+		if err != nil {
+			return err
+		}
+		hidden, err := s.hidden(c, f, now)
 		if err != nil {
 			return err
 		}
 		return s.list(entries, more, func() {
-			if len(entries) == 0 {
-				s.say("nothing is open%s", c.among(len(c.State) > 0))
+			switch {
+			case len(entries) == 0 && (c.filterFlags.set() || len(c.State) > 0):
+				s.say("nothing that is open matches these flags%s", hidden)
+				return
+			case len(entries) == 0:
+				s.say("nothing is open%s", hidden)
 				return
 			}
 			openTable(entries, now).print(s.stdout)
-			s.say("\n%s. Next: onejob show ATTEMPT", tally(entries))
+			s.say("\n%s%s. Next: onejob show ATTEMPT", tally(entries), hidden)
 			s.tellMore(more, c.Limit)
 		})
 	})
+}
+
+// hidden counts the detached attempts that match and were not asked for: they
+// are forgotten easily, since they block nothing.
+func (s *session) hidden(c *openCmd, f onejob.Filter, now time.Time) (string, error) {
+	if c.Detached || len(c.State) > 0 || s.JSON {
+		return "", nil
+	}
+	const most = 100
+	f.States = []onejob.State{onejob.StateDetached}
+	entries, more, err := take(c.began(s.operator.Attempts(s.ctx, f), now), most)
+	switch {
+	case err != nil || len(entries) == 0:
+		return "", err
+	case more:
+		return fmt.Sprintf("; more than %d detached: add --detached", most), nil
+	}
+	return fmt.Sprintf("; %d detached: add --detached", len(entries)), nil
 }
 
 func parseStates(names []string, standard ...onejob.State) ([]onejob.State, error) {

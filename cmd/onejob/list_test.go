@@ -30,6 +30,10 @@ func TestOpenListsTheOldestFirst(t *testing.T) {
 		w.completed(intent("done"), "acme-pay")
 
 		doc := document[attempts](w, exitDone, "open")
+		require.Contains(w, w.does("open"), "3 attempts: 2 unknown, 1 started; 1 detached: add --detached. Next:")
+		require.Contains(w, w.does("open", "--owner", "nobody"), "nothing that is open matches these flags\n")
+		require.NotContains(w, w.does("open", "--detached"), "add --detached")
+		require.NotContains(w, w.does("open", "--state", "unknown"), "add --detached")
 		require.Len(w, doc.Attempts, 3)
 		require.Equal(w, string(overdue.ID), doc.Attempts[0].Job.ID)
 		require.Equal(w, onejob.StateUnknown, doc.Attempts[0].State, "swept or not")
@@ -62,7 +66,7 @@ func TestShowTellsTheStory(t *testing.T) {
 		job, a := w.late(intent("order-1042"))
 		out := w.does("show", string(job.ID))
 		for _, want := range []string{": COMPLETED, done", "user-7", "order-1042", "Attempt 1 by acme-pay: LATE", "Attempt 2 by other-pay: SUCCEEDED",
-			"detached by   ada: acme is down", "a result of 11 bytes was thrown away", "attempt 2 succeeded: it won",
+			"last decision  ada: acme is down", "a result of 11 bytes was thrown away", "attempt 2 succeeded: it won",
 			"job completed: attempt 2 by other-pay has won", "attempt 1 came late: 11 bytes thrown away", "a refund"} {
 			require.Contains(w, out, want)
 		}
@@ -84,12 +88,22 @@ func TestShowTellsTheStory(t *testing.T) {
 			}
 		}](w, exitDone, "show", string(a.ID))
 		var events []string
+		var last time.Time
 		for i, e := range doc.Timeline {
 			events = append(events, e.Event)
-			require.True(w, i == 0 || !e.At.Before(doc.Timeline[i-1].At), "in order")
+			require.Equal(w, e.Event == "doubt" || e.Event == "detached", e.At.IsZero(), "those are not stored")
+			require.True(w, e.At.IsZero() || !e.At.Before(last), "in order: %d", i)
+			last = later(last, e.At)
 		}
-		require.Equal(w, []string{"created", "began", "began", "succeeded", "completed", "late", "now"}, events)
+		require.Equal(w, []string{"created", "began", "doubt", "detached", "began", "succeeded", "completed", "late", "now"}, events)
 	})
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 func TestShowSaysWhatMayBeDoneOfEachState(t *testing.T) {
@@ -99,7 +113,7 @@ func TestShowSaysWhatMayBeDoneOfEachState(t *testing.T) {
 		require.Contains(w, w.does("show", string(running.ID)), "may still be at work: wait for its deadline")
 		pending, _, err := w.jobs.Create(w.Context(), intent("pending"))
 		require.NoError(w, err)
-		require.Contains(w, w.does("show", string(pending.ID)), "Nothing to decide.")
+		require.Contains(w, w.does("show", string(pending.ID)), "Nothing blocks the job.")
 		withdrawn, a := w.unknown(intent("withdrawn"), "acme-pay")
 		_, err = w.op.CancelJob(w.Context(), withdrawn.ID, ada)
 		require.NoError(w, err)

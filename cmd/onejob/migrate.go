@@ -66,13 +66,13 @@ func (g *globals) offline(kind string) (store, error) {
 			return nil, err
 		}
 		db.SetMaxOpenConns(1)
-		return onejob.NewSQLiteStore(db, &onejob.SQLiteOptions{Prefix: g.Prefix})
+		return onejob.NewSQLiteStore(db, &onejob.SQLiteOptions{Prefix: string(g.Prefix)})
 	}
 	db, err := sql.Open("postgres", "postgres://")
 	if err != nil {
 		return nil, err
 	}
-	return onejob.NewPostgresStore(db, &onejob.PostgresOptions{Schema: g.Schema})
+	return onejob.NewPostgresStore(db, &onejob.PostgresOptions{Schema: string(g.Schema)})
 }
 
 type migrateUp struct{}

@@ -36,7 +36,7 @@ func (c *migratePrint) Run(a *app) error {
 	if c.From < 0 || c.From > len(files) || to < 0 || to > len(files) {
 		return usage("--from and --to must be from 0 to %d, the newest version that this program knows", len(files))
 	}
-	text := c.script(kind, a.Schema, files, to)
+	text := c.script(kind, string(a.Schema), files, to)
 	doc := struct {
 		From int    `json:"from"`
 		To   int    `json:"to"`
@@ -54,7 +54,7 @@ func (c *migratePrint) script(kind, schema string, files []migrationFile, to int
 		if schema == "" {
 			schema = "onejob"
 		}
-		b.WriteString("-- The lock keeps services out that migrate at their start.\nBEGIN;\n" +
+		b.WriteString("-- Run it with psql -v ON_ERROR_STOP=1, at a quiet time.\n-- The lock keeps services out that migrate at their start.\nBEGIN;\n" +
 			"SELECT pg_advisory_xact_lock(hashtextextended('onejob." + schema + "', 0));\n\n")
 	}
 	for _, f := range files {

@@ -12,6 +12,7 @@ import (
 type purgeCmd struct {
 	OlderThan           age  `placeholder:"AGE" help:"Drop params, result, causes and all attempts but the winner of jobs that ended longer ago than this (90d). The keys stay."`
 	TombstonesOlderThan age  `placeholder:"AGE" help:"Remove altogether what was purged before and ended longer ago than this (400d): a retry of such a key EXECUTES AGAIN."`
+	Young               bool `help:"Take ages of less than a day too: 6m is six MINUTES. Late retries of such jobs are still under way."`
 	DryRun              bool `help:"Count, and purge nothing."`
 	Yes                 bool `help:"Do not ask."`
 }
@@ -27,9 +28,13 @@ func (c *purgeCmd) check() error {
 		return usage("purge what? Give --older-than, --tombstones-older-than, or both")
 	case c.TombstonesOlderThan != 0 && c.TombstonesOlderThan < c.OlderThan:
 		return usage("--tombstones-older-than must not be less than --older-than")
+	case !c.Young && !c.DryRun && (young(c.OlderThan) || young(c.TombstonesOlderThan)):
+		return usage("an age of less than a day: m is minutes (6m is six of them), and there are no months: write 180d. If you mean it add --young")
 	}
 	return nil
 }
+
+func young(a age) bool { return a > 0 && time.Duration(a) < 24*time.Hour }
 
 // purged counts jobs.
 type purged struct {
@@ -102,12 +107,12 @@ func (s *session) purge(c *purgeCmd) (did purged, err error) {
 func (c *purgeCmd) about(due purged, where string) []string {
 	lines := []string{"In " + where + ":"}
 	if due.Emptied > 0 {
-		lines = append(lines, fmt.Sprintf("PURGE %s that ended more than %s ago: params, result, causes and all attempts but the winner are gone for good.",
-			count(due.Emptied, "job"), span(time.Duration(c.OlderThan))))
+		lines = append(lines, fmt.Sprintf("PURGE %s that ended more than %s ago: params, result, causes, all attempts but the winner and with them the evidence of late results are gone for good.",
+			count(due.Emptied, "job"), inWords(time.Duration(c.OlderThan))))
 	}
 	if due.Removed > 0 {
 		lines = append(lines, fmt.Sprintf("REMOVE %s that ended more than %s ago, with their keys: a retry of such a key executes again.",
-			count(due.Removed, "tombstone"), span(time.Duration(c.TombstonesOlderThan))))
+			count(due.Removed, "tombstone"), inWords(time.Duration(c.TombstonesOlderThan))))
 	}
 	return append(lines, "")
 }

@@ -58,7 +58,7 @@ func clean(text string) string {
 }
 
 var secrets = []*regexp.Regexp{
-	regexp.MustCompile(`(://)\S*(@)`), // up to the last @: a password may hold one
+	regexp.MustCompile(`(://).*(@)`), // up to the last @: a password may hold one
 	regexp.MustCompile(`(?i)(password\s*=\s*)(?:'(?:[^'\\]|\\.)*'?|[^\s&]+)()`),
 }
 

@@ -12,8 +12,8 @@ import (
 
 type showCmd struct {
 	ID       string `arg:"" optional:"" help:"The ID of the job, or of one of its attempts."`
-	Owner    string `placeholder:"NAME" help:"With --key, in the place of an ID: whose job it is."`
-	Key      string `placeholder:"KEY" help:"With --owner: the client's idempotency key."`
+	Owner    word   `placeholder:"NAME" help:"With --key, in the place of an ID: whose job it is."`
+	Key      word   `placeholder:"KEY" help:"With --owner: the client's idempotency key."`
 	Payloads bool   `help:"Show params and result too. They are the user's data."`
 }
 
@@ -39,7 +39,7 @@ func (c *showCmd) Run(a *app) error {
 	}
 	return a.with(reads, func(s *session) error {
 		if byKey {
-			found, err := s.jobs.GetByKey(s.ctx, c.Owner, c.Key)
+			found, err := s.jobs.GetByKey(s.ctx, string(c.Owner), string(c.Key))
 			if err != nil {
 				return err
 			}
@@ -176,16 +176,17 @@ func (s *session) showAttempt(job onejob.Job, a onejob.Attempt, now time.Time) {
 		late = fmt.Sprintf("%s: a result of %s was thrown away", stampAgo(a.LateAt, now), count(a.LateSize, "byte"))
 		digest = hex.EncodeToString(a.LateDigest[:])
 	}
-	word, decided := "decided by", ""
+	decided := ""
 	if a.By != "" {
 		decided = safe(a.By) + ": " + safe(a.Reason)
 	}
-	if a.State == onejob.StateLate || a.State == onejob.StateDetached {
-		word = "detached by" // nothing else puts a name on those
+	deadline := stampAgo(a.Deadline, now)
+	if !a.EndedAt.IsZero() {
+		deadline = stamp(a.Deadline) // nobody waits for it
 	}
 	facts(s.stdout, [][2]string{{"id", string(a.ID)}, {"provider key", a.ProviderKey}, {"external ref", orNone(a.ExternalRef)},
-		{"began", stampAgo(a.StartedAt, now)}, {"deadline", fmt.Sprintf("%s, timeout %s", stampAgo(a.Deadline, now), a.Timeout)},
-		{"ended", ended}, {"cause", orNone(a.Cause)}, {word, decided}, {"late", late}, {"its sha256", digest}}...)
+		{"began", stampAgo(a.StartedAt, now)}, {"deadline", fmt.Sprintf("%s, timeout %s", deadline, a.Timeout)},
+		{"ended", ended}, {"cause", orNone(a.Cause)}, {wordLabel(a.State), decided}, {"late", late}, {"its sha256", digest}}...)
 }
 
 func orNone(s string) string {

@@ -60,7 +60,9 @@ func (t *table) line(w io.Writer, widths []int, cells []string) {
 func facts(w io.Writer, pairs ...[2]string) {
 	width := 0
 	for _, p := range pairs {
-		width = max(width, len(p[0]))
+		if p[1] != "" {
+			width = max(width, len(p[0]))
+		}
 	}
 	for _, p := range pairs {
 		if p[1] != "" {

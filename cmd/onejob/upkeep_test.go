@@ -100,7 +100,7 @@ func TestADryRunCountsWhatThePurgeThenDoes(t *testing.T) {
 		} {
 			dry := document[purged](w, exitDone, append([]string{"purge", "--dry-run"}, c.args...)...)
 			require.Equal(w, purged{c.emptied, c.removed, true}, dry, "%v", c.args)
-			did := document[purged](w, exitDone, append([]string{"purge", "--yes"}, c.args...)...)
+			did := document[purged](w, exitDone, append([]string{"purge", "--yes", "--young"}, c.args...)...)
 			require.Equal(w, purged{dry.Emptied, dry.Removed, false}, did, "%v", c.args)
 		}
 		require.Equal(w, 2, w.count(onejob.StateUnknown), "open and held")
@@ -121,7 +121,7 @@ func TestAPurgeOfManyBatchesTellsHowFarItIs(t *testing.T) {
 			by = fmt.Sprint(time.Now().UnixMicro())
 		}
 		w.exec(fmt.Sprintf("UPDATE {t}jobs SET state = 'canceled', version = 2, ended_at = %s - 100 * %s, created_at = %s - 100 * %s", by, second, by, second))
-		s := w.exits(exitDone, "purge", "--older-than", "30s", "--yes")
+		s := w.exits(exitDone, "purge", "--older-than", "30s", "--young", "--yes")
 		require.Contains(w, s.err, "500 emptied so far")
 		require.Contains(w, s.out, "520 jobs emptied")
 		require.Contains(w, w.does("stats"), "purged     520")
@@ -134,7 +134,7 @@ func TestAPurgeIsAskedAboutLikeADecision(t *testing.T) {
 		w.old()
 		args := []string{"purge", "--older-than", "25d", "--tombstones-older-than", "400d"}
 		s := w.exits(exitNotConfirmed, args...)
-		require.Contains(w, s.err, "PURGE 7 jobs that ended more than 25d ago")
+		require.Contains(w, s.err, "PURGE 7 jobs that ended more than 25 days ago")
 		term := w.sit(args...)
 		term.waits("Type yes:")
 		require.Contains(w, term.screen(), "REMOVE 3 tombstones")
@@ -200,7 +200,7 @@ func TestTheReadmeTellsOfEveryCommandAndExitCode(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("README.md")
 	require.NoError(t, err)
-	_, commands, found := strings.Cut(runWith(t, nil, "--help").out, "Commands:\n")
+	_, commands, found := strings.Cut(runWith(t, nil, "--help").out, "Commands for a job that is blocked:\n")
 	require.True(t, found)
 	commands, codes, found := strings.Cut(commands, "\nRun ")
 	require.True(t, found)

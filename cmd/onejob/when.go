@@ -119,6 +119,24 @@ func span(d time.Duration) string {
 	return d.String()
 }
 
+// inWords is a length of time that nobody takes for another.
+func inWords(d time.Duration) string {
+	var parts []string
+	for _, u := range []struct {
+		name   string
+		length time.Duration
+	}{{"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}, {"second", time.Second}} {
+		if n := d / u.length; n > 0 {
+			parts = append(parts, count(int64(n), u.name))
+			d -= n * u.length
+		}
+	}
+	if len(parts) == 0 {
+		return d.String()
+	}
+	return strings.Join(parts, " ")
+}
+
 // stampAgo is a time with its age.
 func stampAgo(t, now time.Time) string {
 	switch {

@@ -60,6 +60,12 @@ type Options struct {
 	// ShowPayloads reports whether whoever sent r may see params and results: as
 	// text, cut after 8 KiB. Nil hides them; sizes are always shown.
 	ShowPayloads func(r *http.Request) bool
+	// CheckResult looks at a result that an operator has entered before it completes
+	// the job: return an error where the host could not serve it. The operator is
+	// shown its text, beside the field. It may be called twice for one decision, and
+	// is not asked where the job is over and the result would be thrown away. Nil
+	// takes every result.
+	CheckResult func(job onejob.Job, result []byte) error
 	// TrustedOrigins are further origins that decisions may come from, such as
 	// "http://ops.example.com:8080": see the comment of the package.
 	TrustedOrigins []string

@@ -14,11 +14,10 @@ type decision struct {
 	Job     onejob.Job
 	Attempt *onejob.Attempt // nil: it is on the job
 	Form    form
-	Means   []string
-	Mind    string
+	outcome
 	// Why says on the page of a stale decision what came in between.
 	Why string
-	// Gone says that Confirm lost: what it brought is kept as evidence.
+	// Evidence says that Confirm lost: what it brought is kept.
 	Evidence bool
 }
 
@@ -60,8 +59,8 @@ func (v *view) decide(k action, job onejob.JobID, id onejob.AttemptID) {
 // load reads how things stand.
 func (v *view) load(ctx context.Context, k action, id onejob.JobID, attempt onejob.AttemptID) (decision, error) {
 	job, attempts, err := v.op.Get(ctx, id)
-	d := decision{Action: k, Job: job, Means: k.Means, Mind: k.Mind}
-	if err != nil || attempt == "" {
+	d := decision{Action: k, Job: job}
+	if err != nil {
 		return d, err
 	}
 	for _, a := range attempts {
@@ -69,12 +68,10 @@ func (v *view) load(ctx context.Context, k action, id onejob.JobID, attempt onej
 			d.Attempt = &a
 		}
 	}
-	if d.Attempt == nil {
+	if d.Attempt == nil && attempt != "" {
 		return d, onejob.ErrNotFound
 	}
-	if d.over() {
-		d.Means, d.Mind = overMeans, overMind
-	}
+	d.outcome = d.outcomeOf(attempts)
 	return d, nil
 }
 
@@ -115,6 +112,7 @@ func (d decision) seen() string {
 func (v *view) posted(d decision) {
 	step := v.r.PostForm.Get("step")
 	d.Form = v.readForm(v.r.PostForm, d.Action.Name == "confirm")
+	v.checkResult(d)
 	switch {
 	case step == "edit":
 		d.Form.Bad = nil
@@ -131,6 +129,19 @@ func (v *view) posted(d decision) {
 		v.render(http.StatusOK, "review", d.Action.Verb, d)
 	}
 }
+
+// checkResult asks the host about a result that would complete the job.
+func (v *view) checkResult(d decision) {
+	if v.o.CheckResult == nil || d.Action.Name != "confirm" || d.Job.State != onejob.JobOpen || d.Form.Bad["result"] != "" || d.Form.Bad["kind"] != "" {
+		return
+	}
+	if err := v.o.CheckResult(d.Job, d.Form.Result); err != nil {
+		d.Form.Bad["result"] = "This service would not take it: " + short(maxRefusal, err.Error())
+	}
+}
+
+// maxRefusal is how much of what a host says of a result is shown, in characters.
+const maxRefusal = 300
 
 // done is what to say where this very decision stands already, by this name and
 // for this reason: the button was pressed twice.

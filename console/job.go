@@ -54,7 +54,7 @@ func (v *view) job(id onejob.JobID) {
 	}
 	p := jobPage{
 		Job: job, Attempts: attempts, Picture: draw(job, attempts, v.now), Now: v.now,
-		Notice: notices[v.r.URL.Query().Get("done")],
+		Notice: noticeOf(v.r.URL.Query().Get("done"), job, attempts),
 	}
 	if v.mayDecide() {
 		p.Cancel = job.State == onejob.JobOpen

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/onejob-go/onejob"
@@ -10,10 +11,11 @@ import (
 
 // decision is one that is being made, and how its subject stands.
 type decision struct {
-	Action  action
-	Job     onejob.Job
-	Attempt *onejob.Attempt // nil: it is on the job
-	Form    form
+	Action   action
+	Job      onejob.Job
+	Attempt  *onejob.Attempt  // nil: it is on the job
+	Attempts []onejob.Attempt // of the job
+	Form     form
 	outcome
 	// Why says on the page of a stale decision what came in between.
 	Why string
@@ -58,8 +60,8 @@ func (v *view) decide(k action, job onejob.JobID, id onejob.AttemptID) {
 
 // load reads how things stand.
 func (v *view) load(ctx context.Context, k action, id onejob.JobID, attempt onejob.AttemptID) (decision, error) {
-	job, attempts, err := v.op.Get(ctx, id)
-	d := decision{Action: k, Job: job}
+	job, attempts, err := v.get(ctx, id)
+	d := decision{Action: k, Job: job, Attempts: attempts}
 	if err != nil {
 		return d, err
 	}
@@ -71,7 +73,7 @@ func (v *view) load(ctx context.Context, k action, id onejob.JobID, attempt onej
 	if d.Attempt == nil && attempt != "" {
 		return d, onejob.ErrNotFound
 	}
-	d.outcome = d.outcomeOf(attempts)
+	d.outcome = d.outcomeOf()
 	return d, nil
 }
 
@@ -97,8 +99,8 @@ func (d decision) possible() bool {
 // while somebody types changes nothing of what is decided, so started and unknown
 // are one.
 func (d decision) seen() string {
-	if d.Attempt == nil {
-		return string(d.Job.State)
+	if d.Attempt == nil { // what was begun meanwhile is to be seen first
+		return fmt.Sprintf("%s/%d/%t", d.Job.State, len(d.Attempts), d.Job.Status() == onejob.StatusPending)
 	}
 	state := d.Attempt.State
 	if state.Open() {
@@ -208,20 +210,21 @@ func (v *view) apply(d decision) {
 	}
 }
 
-func (v *view) call(ctx context.Context, d decision) (err error) {
+func (v *view) call(ctx context.Context, d decision) error {
 	word := d.Form.decision()
-	switch {
-	case d.Attempt == nil:
-		_, err = v.op.CancelJob(ctx, d.Job.ID, word)
-	case d.Action.Name == "confirm":
-		_, err = v.op.Confirm(ctx, d.Attempt.ID, d.Form.Result, word)
-	case d.Action.Name == "refute":
-		_, err = v.op.Refute(ctx, d.Attempt.ID, word)
-	case d.Action.Name == "detach":
-		_, err = v.op.DetachAttempt(ctx, d.Attempt.ID, word)
-	default:
-		_, err = v.op.CancelAttempt(ctx, d.Attempt.ID, word)
-	}
+	_, err := held(ctx, func() (onejob.Job, error) {
+		switch {
+		case d.Attempt == nil:
+			return v.op.CancelJob(ctx, d.Job.ID, word)
+		case d.Action.Name == "confirm":
+			return v.op.Confirm(ctx, d.Attempt.ID, d.Form.Result, word)
+		case d.Action.Name == "refute":
+			return v.op.Refute(ctx, d.Attempt.ID, word)
+		case d.Action.Name == "detach":
+			return v.op.DetachAttempt(ctx, d.Attempt.ID, word)
+		}
+		return v.op.CancelAttempt(ctx, d.Attempt.ID, word)
+	})
 	return err
 }
 

@@ -47,7 +47,7 @@ func payloadOf(p []byte) *payload {
 func (v *view) job(id onejob.JobID) {
 	ctx, cancel := v.reading()
 	defer cancel()
-	job, attempts, err := v.op.Get(ctx, id)
+	job, attempts, err := v.get(ctx, id)
 	if err != nil {
 		v.failed(err)
 		return

@@ -27,11 +27,11 @@ func TestAListThatGoesTooFarSaysSo(t *testing.T) {
 		return w.Body.String()
 	}
 	for i := range 4 {
-		require.NotContains(t, get(), "Narrow it by a filter.")
+		require.NotContains(t, get(), "Narrow it by a filter")
 		_, _, err := env.Jobs.Start(t.Context(), onejob.Intent{Owner: "o", Key: fmt.Sprint(i), Kind: "k"}, onejob.Try{Provider: "p", Timeout: time.Hour})
 		require.NoError(t, err)
 	}
-	require.Contains(t, get(), "There are more, further than this list goes. Narrow it by a filter.")
+	require.Contains(t, get(), "There are more, further than this list goes. Narrow it by a filter")
 }
 
 // A store whose clock is ahead of the host's has no negative ages.

@@ -19,7 +19,7 @@ const thrownAway = "Should it come back with a result, that is thrown away."
 
 // outcomeOf tells it for the job as it stands: an attempt that blocks nothing lets
 // nobody begin, and on a job that is over nothing begins at all.
-func (d decision) outcomeOf(attempts []onejob.Attempt) outcome {
+func (d decision) outcomeOf() outcome {
 	switch {
 	case d.Attempt == nil:
 		return outcome{
@@ -32,7 +32,7 @@ func (d decision) outcomeOf(attempts []onejob.Attempt) outcome {
 			Yes:  "Yes, withdraw the intent",
 		}
 	case d.Job.State != onejob.JobOpen:
-		return d.whenOver(attempts)
+		return d.whenOver()
 	}
 	return d.whenOpen()
 }
@@ -100,9 +100,9 @@ const sameKeyNext = "At the same provider another attempt carries the same provi
 
 // whenOver is about an attempt whose job is over: what is decided is only what
 // became of it.
-func (d decision) whenOver(attempts []onejob.Attempt) outcome {
+func (d decision) whenOver() outcome {
 	stays := fmt.Sprintf("The job stays %s, and no attempt begins.", d.Job.State)
-	mind := "If the provider did act, that is one effect too many: " + mayBeUndone + d.sameKey(attempts)
+	mind := "If the provider did act, that is one effect too many: " + mayBeUndone + d.sameKey()
 	switch d.Action.Name {
 	case "confirm":
 		return outcome{
@@ -110,7 +110,7 @@ func (d decision) whenOver(attempts []onejob.Attempt) outcome {
 				"You say that the provider did what this attempt asked of it, although the job is over.",
 				"The job stays as it is, and what you enter is thrown away. That it came, its size and its digest are kept, and listed under late results.",
 			},
-			Mind: "What you confirm is one effect too many: " + mayBeUndone + d.sameKey(attempts),
+			Mind: "What you confirm is one effect too many: " + mayBeUndone + d.sameKey(),
 			Yes:  "Yes, it happened: file it as late",
 		}
 	case "refute":
@@ -132,9 +132,9 @@ const mayBeUndone = "it may have to be undone at the provider."
 
 // sameKey warns of undoing what was wanted: to a provider that deduplicates,
 // attempts under one key are one effect.
-func (d decision) sameKey(attempts []onejob.Attempt) string {
+func (d decision) sameKey() string {
 	var with []string
-	for _, a := range attempts {
+	for _, a := range d.Attempts {
 		if a.ID != d.Attempt.ID && a.Provider == d.Attempt.Provider && a.ProviderKey == d.Attempt.ProviderKey {
 			with = append(with, fmt.Sprint(a.Number))
 		}

@@ -32,6 +32,9 @@ func linesOf(attempts []onejob.Attempt, now time.Time) []line {
 			l.detached = later(attempts[i+1].StartedAt, a.StartedAt)
 		} else if a.State == onejob.StateDetached {
 			l.detached = a.StartedAt
+			if a.Deadline.Before(l.end) { // until then its call ran, detached or not
+				l.detached = a.Deadline
+			}
 		}
 		l.unknown = l.doubt()
 		lines[i] = l
@@ -132,7 +135,7 @@ func (l line) runs() string {
 // doubted reports whether its call left a doubt: by its cause or, where it gave
 // none, by being in doubt before the deadline.
 func (l line) doubted() bool {
-	return doubted(l.Attempt) || l.State == onejob.StateUnknown && !l.Deadline.Before(l.end)
+	return doubted(l.Attempt) || l.State == onejob.StateUnknown && l.Deadline.After(l.end)
 }
 
 // unkept says what the picture cannot show.

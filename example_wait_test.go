@@ -18,7 +18,7 @@ func ExampleJobs_Wait() {
 	job, attempt, _ := jobs.Start(ctx, onejob.Intent{Owner: "user-7", Key: "order-1", Kind: "charge"},
 		onejob.Try{Provider: "acme-pay", Timeout: time.Minute})
 
-	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+	short, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 	defer cancel()
 	seen, err := jobs.Wait(short, "user-7", job.ID)
 	fmt.Println(seen.Status(), errors.Is(err, context.DeadlineExceeded))

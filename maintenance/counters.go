@@ -31,7 +31,9 @@ type Task struct {
 	Running bool
 	// LastRun is when the last run began, LastSuccess when one last ended well,
 	// and LastSkipped when another process last had the turn. A task is kept up if
-	// one of the latter two is not older than some three intervals.
+	// one of the latter two is not older than some three intervals, and in one of
+	// the fleet's processes LastSuccess is not: a turn that was taken for a longer
+	// interval than is set now outlives its loop, until its row is deleted.
 	LastRun, LastSuccess, LastSkipped time.Time
 	// LastError is the class of the last error (timeout, unavailable, unsupported,
 	// invalid, refused, panic, other), at LastErrorAt; "" since a run ended well.

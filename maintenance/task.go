@@ -80,6 +80,9 @@ func (l *Loop) attend(s *session, t *task) {
 		return
 	}
 	t.record.begin(time.Now())
+	if err == nil && s.stopping() {
+		err = errStopped // while the turn was asked for
+	}
 	if err == nil {
 		err = r.protected()
 	}

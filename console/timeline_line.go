@@ -141,7 +141,11 @@ func (l line) doubted() bool {
 // unkept says what the picture cannot show.
 func (l line) unkept() (notes []note) {
 	if l.doubted() {
-		notes = append(notes, note{Text: "In doubt since a time that is not stored"})
+		text := "In doubt since a time that is not stored"
+		if !undecided(l.State) {
+			text = "Was in doubt since a time that is not stored"
+		}
+		notes = append(notes, note{Text: text})
 	}
 	if !l.detached.IsZero() {
 		notes = append(notes, note{Text: "Detached at a time that is not stored"})

@@ -36,7 +36,7 @@ func TestAStuckJobIsResolvedByClicks(t *testing.T) {
 		w.shows("Are you sure?", "A completed job stays completed", `{"charge":"ch_1"}`, "It is on their dashboard.")
 		w.sound()
 		w.click("Yes, it happened: complete the job")
-		w.shows("Done: the job is completed with the result that you confirmed.", "Decided by ada: It is on their dashboard.")
+		w.shows("Done: the job is completed with the result that was confirmed.", "Decided by ada: It is on their dashboard.")
 		w.sound()
 		job, now := o.stands(a.ID)
 		require.Equal(o, `{"charge":"ch_1"}`, string(job.Result))

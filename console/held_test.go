@@ -71,7 +71,7 @@ func TestTheOldestDoubtIsShownWhereCountingTakesTooLong(t *testing.T) {
 	w.serve()
 	w.doubt("k")
 	for range 2 { // the second asks for no second counting
-		w.page(w.get(""), http.StatusOK, "The oldest doubt has waited", "Not counted yet")
+		w.page(w.get(""), http.StatusOK, "The oldest attempt in doubt began", "Not counted yet")
 	}
 	require.EqualValues(t, 1, store.asked.Load())
 	close(release)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/onejob-go/onejob"
 )
@@ -41,6 +42,12 @@ func payloadOf(p []byte) *payload {
 		return nil
 	}
 	shown := p[:min(len(p), maxShown)]
+	for n := len(shown); len(shown) < len(p) && n > len(shown)-utf8.UTFMax; n-- { // not within a character
+		if utf8.RuneStart(p[n]) {
+			shown = p[:n]
+			break
+		}
+	}
 	return &payload{int64(len(p)), visible(string(shown)), len(shown) < len(p)}
 }
 

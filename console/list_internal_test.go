@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,4 +46,14 @@ func TestAgesAreNotNegative(t *testing.T) {
 	w := httptest.NewRecorder()
 	c.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/attempts", nil))
 	require.Contains(t, w.Body.String(), `data-label="Age">0 s<`)
+}
+
+// What is too long is cut between characters; what is none is cut all the same.
+func TestALongPayloadIsCutBetweenCharacters(t *testing.T) {
+	t.Parallel()
+	shown := payloadOf([]byte("a" + strings.Repeat("é", maxShown)))
+	require.True(t, shown.Cut)
+	require.Equal(t, "a"+strings.Repeat("é", maxShown/2-1), shown.Text)
+	require.True(t, strings.HasSuffix(payloadOf([]byte(strings.Repeat("\x80", maxShown+9))).Text, `\x80`))
+	require.Equal(t, maxShown, len(payloadOf([]byte(strings.Repeat("x", maxShown))).Text))
 }

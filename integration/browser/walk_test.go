@@ -22,7 +22,7 @@ func TestAStuckJobIsResolvedByClicks(t *testing.T) {
 		a := o.doubt("order-1042")
 		w := o.open()
 		w.visit("/ops/")
-		w.shows("The oldest doubt has waited", "Its job is blocked until somebody knows or decides.")
+		w.shows("The oldest attempt in doubt began", "Its job is blocked until somebody knows or decides.")
 		w.sound()
 		w.click("Look at it")
 		w.shows("unknown", "acme-pay", "order-1042", "Cause: unexpected EOF", "Confirm: it happened")

@@ -37,6 +37,7 @@ func TestBarsTellTheStory(t *testing.T) {
 		}
 		return a
 	}
+	doubt := func(a onejob.Attempt) onejob.Attempt { a.Cause = "timeout"; return a }
 	job := onejob.Job{ID: "j", State: onejob.JobOpen, CreatedAt: zero}
 	done := job
 	done.State, done.EndedAt = onejob.JobCompleted, at(20*time.Second)
@@ -47,17 +48,21 @@ func TestBarsTellTheStory(t *testing.T) {
 		want []string
 	}{
 		"under way: the axis goes to the deadline": {job, 5 * time.Second, []onejob.Attempt{attempt(1, onejob.StateStarted, 0, 0)}, []string{"running 0-50"}},
-		"overdue":              {job, 20 * time.Second, []onejob.Attempt{attempt(1, onejob.StateUnknown, 0, 0)}, []string{"running 0-50, unknown 50-100"}},
-		"in doubt by its call": {job, 5 * time.Second, []onejob.Attempt{attempt(1, onejob.StateUnknown, 0, 0)}, []string{"unknown 0-100"}},
-		"won after a doubt":    {done, time.Hour, []onejob.Attempt{attempt(1, onejob.StateSucceeded, 0, 20*time.Second)}, []string{"won 0-50, unknown 50-100"}},
-		"won at once":          {done, time.Hour, []onejob.Attempt{attempt(1, onejob.StateSucceeded, 0, 20*time.Second-1)}, []string{"won 0-50, unknown 50-100"}},
+		"overdue":                           {job, 20 * time.Second, []onejob.Attempt{attempt(1, onejob.StateUnknown, 0, 0)}, []string{"running 0-50, unknown 50-100"}},
+		"in doubt by its call":              {job, 5 * time.Second, []onejob.Attempt{attempt(1, onejob.StateUnknown, 0, 0)}, []string{"unsure 0-100"}},
+		"in doubt by its call, and overdue": {job, 20 * time.Second, []onejob.Attempt{doubt(attempt(1, onejob.StateUnknown, 0, 0))}, []string{"unsure 0-50, unknown 50-100"}},
+		"detached after a doubt": {job, 20 * time.Second, []onejob.Attempt{
+			doubt(attempt(1, onejob.StateDetached, 0, 0)), attempt(2, onejob.StateStarted, 15*time.Second, 0)},
+			[]string{"unsure 0-40, unknown 40-60, detached 60-80", "running 60-80"}},
+		"won after a doubt": {done, time.Hour, []onejob.Attempt{attempt(1, onejob.StateSucceeded, 0, 20*time.Second)}, []string{"won 0-50, unknown 50-100"}},
+		"won at once":       {done, time.Hour, []onejob.Attempt{attempt(1, onejob.StateSucceeded, 0, 20*time.Second-1)}, []string{"won 0-50, unknown 50-100"}},
 		"detached, and lost": {done, time.Hour, []onejob.Attempt{
 			attempt(1, onejob.StateLate, 0, 20*time.Second), attempt(2, onejob.StateSucceeded, 5*time.Second, 15*time.Second)},
 			[]string{"lost 0-25, detached 25-100", "won 25-75"}},
 		"detached after its deadline": {job, 20 * time.Second, []onejob.Attempt{
 			attempt(1, onejob.StateDetached, 0, 0), attempt(2, onejob.StateStarted, 15*time.Second, 0)},
 			[]string{"running 0-40, unknown 40-60, detached 60-80", "running 60-80"}},
-		"detached, nobody else yet": {job, 20 * time.Second, []onejob.Attempt{attempt(1, onejob.StateDetached, 0, 0)}, []string{"detached 0-100"}},
+		"detached, nobody else yet": {job, 20 * time.Second, []onejob.Attempt{attempt(1, onejob.StateDetached, 0, 0)}, []string{"running 0-50, detached 50-100"}},
 		"one after the other": {done, time.Hour, []onejob.Attempt{
 			attempt(1, onejob.StateFailed, 0, 10*time.Second), attempt(2, onejob.StateSucceeded, 10*time.Second, 20*time.Second)},
 			[]string{"lost 0-50", "won 50-100"}},
@@ -71,6 +76,16 @@ func TestBarsTellTheStory(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The host's clock may be behind the store's: nothing happens after now.
+func TestAClockThatIsBehindDrawsNoNonsense(t *testing.T) {
+	t.Parallel()
+	a := onejob.Attempt{Number: 1, StartedAt: at(time.Minute), Deadline: at(2 * time.Minute)}
+	a.State, a.EndedAt = onejob.StateFailed, at(90*time.Second)
+	p := draw(onejob.Job{State: onejob.JobOpen, CreatedAt: zero}, []onejob.Attempt{a}, zero.Add(-time.Hour))
+	require.Equal(t, "lost 67-100", stretches(p.Rows[1]))
+	require.Equal(t, "100.000%", p.Now)
 }
 
 // Ten seconds beside three days are seen, and the page says that it cheats.

@@ -28,7 +28,8 @@
 //
 // # What is shown
 //
-// Owners, keys, causes and reasons are shown; params and results only where
+// Owners, keys, causes and reasons are shown, and of each attempt the provider's
+// handle and the provider key; params and results only where
 // [Options.ShowPayloads] says so. The owner of a filter stands in the address, and
 // so in the access logs of proxies; what is looked up by key does not. Whatever
 // was stored is shown as text, with characters that cannot be seen or that turn
@@ -60,14 +61,22 @@ type Options struct {
 	// ShowPayloads reports whether whoever sent r may see params and results: as
 	// text, cut after 8 KiB. Nil hides them; sizes are always shown.
 	ShowPayloads func(r *http.Request) bool
+	// CheckResult looks at a result that an operator has entered before it completes
+	// the job: return an error where the host could not serve it. The operator is
+	// shown its text, beside the field. It may be called twice for one decision, and
+	// is not asked where the job is over and the result would be thrown away. Nil
+	// takes every result.
+	CheckResult func(job onejob.Job, result []byte) error
 	// TrustedOrigins are further origins that decisions may come from, such as
 	// "http://ops.example.com:8080": see the comment of the package.
 	TrustedOrigins []string
 	// CountEvery is how long the counts of the overview are kept: they read the
 	// whole table of jobs. Default: a minute.
 	CountEvery time.Duration
-	// Timeout bounds what one page may ask of the database, and a decision by
-	// three times that. Default: 10 seconds.
+	// Timeout bounds what one page may ask of the database, and a decision and a
+	// counting by three times that, whatever the driver does. Default: 10 seconds.
+	// A connection that has fallen silent is given up by the page only: it stays
+	// taken from the pool until the driver notices, for which package pgdial is.
 	Timeout time.Duration
 	// Now is the clock that ages are told by. Default: time.Now. Where jobs have
 	// Options.Now, give the same.
@@ -77,8 +86,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Console is the handler. It is safe for use by many goroutines, and it starts
-// none.
+// Console is the handler. It is safe for use by many goroutines. None of its own
+// runs between requests, but for a counting that may end after its page.
 type Console struct {
 	jobs   *onejob.Jobs
 	op     *onejob.Operator
@@ -99,7 +108,7 @@ func New(jobs *onejob.Jobs, opts *Options) (*Console, error) {
 		return nil, errors.New("console: jobs are required")
 	}
 	c := &Console{jobs: jobs, op: onejob.NewOperator(jobs), origin: http.NewCrossOriginProtection(),
-		counts: counts{turn: make(chan struct{}, 1)}, farthest: maxWalk}
+		farthest: maxWalk}
 	if opts != nil {
 		c.o = *opts
 	}

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/onejob-go/onejob"
@@ -10,15 +11,15 @@ import (
 
 // decision is one that is being made, and how its subject stands.
 type decision struct {
-	Action  action
-	Job     onejob.Job
-	Attempt *onejob.Attempt // nil: it is on the job
-	Form    form
-	Means   []string
-	Mind    string
+	Action   action
+	Job      onejob.Job
+	Attempt  *onejob.Attempt  // nil: it is on the job
+	Attempts []onejob.Attempt // of the job
+	Form     form
+	outcome
 	// Why says on the page of a stale decision what came in between.
 	Why string
-	// Gone says that Confirm lost: what it brought is kept as evidence.
+	// Evidence says that Confirm lost: what it brought is kept.
 	Evidence bool
 }
 
@@ -59,9 +60,9 @@ func (v *view) decide(k action, job onejob.JobID, id onejob.AttemptID) {
 
 // load reads how things stand.
 func (v *view) load(ctx context.Context, k action, id onejob.JobID, attempt onejob.AttemptID) (decision, error) {
-	job, attempts, err := v.op.Get(ctx, id)
-	d := decision{Action: k, Job: job, Means: k.Means, Mind: k.Mind}
-	if err != nil || attempt == "" {
+	job, attempts, err := v.get(ctx, id)
+	d := decision{Action: k, Job: job, Attempts: attempts}
+	if err != nil {
 		return d, err
 	}
 	for _, a := range attempts {
@@ -69,12 +70,10 @@ func (v *view) load(ctx context.Context, k action, id onejob.JobID, attempt onej
 			d.Attempt = &a
 		}
 	}
-	if d.Attempt == nil {
+	if d.Attempt == nil && attempt != "" {
 		return d, onejob.ErrNotFound
 	}
-	if d.over() {
-		d.Means, d.Mind = overMeans, overMind
-	}
+	d.outcome = d.outcomeOf()
 	return d, nil
 }
 
@@ -100,8 +99,8 @@ func (d decision) possible() bool {
 // while somebody types changes nothing of what is decided, so started and unknown
 // are one.
 func (d decision) seen() string {
-	if d.Attempt == nil {
-		return string(d.Job.State)
+	if d.Attempt == nil { // what was begun meanwhile is to be seen first
+		return fmt.Sprintf("%s/%d/%t", d.Job.State, len(d.Attempts), d.Job.Status() == onejob.StatusPending)
 	}
 	state := d.Attempt.State
 	if state.Open() {
@@ -115,6 +114,7 @@ func (d decision) seen() string {
 func (v *view) posted(d decision) {
 	step := v.r.PostForm.Get("step")
 	d.Form = v.readForm(v.r.PostForm, d.Action.Name == "confirm")
+	v.checkResult(d)
 	switch {
 	case step == "edit":
 		d.Form.Bad = nil
@@ -131,6 +131,19 @@ func (v *view) posted(d decision) {
 		v.render(http.StatusOK, "review", d.Action.Verb, d)
 	}
 }
+
+// checkResult asks the host about a result that would complete the job.
+func (v *view) checkResult(d decision) {
+	if v.o.CheckResult == nil || d.Action.Name != "confirm" || d.Job.State != onejob.JobOpen || d.Form.Bad["result"] != "" || d.Form.Bad["kind"] != "" {
+		return
+	}
+	if err := v.o.CheckResult(d.Job, d.Form.Result); err != nil {
+		d.Form.Bad["result"] = "This service would not take it: " + short(maxRefusal, err.Error())
+	}
+}
+
+// maxRefusal is how much of what a host says of a result is shown, in characters.
+const maxRefusal = 300
 
 // done is what to say where this very decision stands already, by this name and
 // for this reason: the button was pressed twice.
@@ -197,20 +210,21 @@ func (v *view) apply(d decision) {
 	}
 }
 
-func (v *view) call(ctx context.Context, d decision) (err error) {
+func (v *view) call(ctx context.Context, d decision) error {
 	word := d.Form.decision()
-	switch {
-	case d.Attempt == nil:
-		_, err = v.op.CancelJob(ctx, d.Job.ID, word)
-	case d.Action.Name == "confirm":
-		_, err = v.op.Confirm(ctx, d.Attempt.ID, d.Form.Result, word)
-	case d.Action.Name == "refute":
-		_, err = v.op.Refute(ctx, d.Attempt.ID, word)
-	case d.Action.Name == "detach":
-		_, err = v.op.DetachAttempt(ctx, d.Attempt.ID, word)
-	default:
-		_, err = v.op.CancelAttempt(ctx, d.Attempt.ID, word)
-	}
+	_, err := held(ctx, func() (onejob.Job, error) {
+		switch {
+		case d.Attempt == nil:
+			return v.op.CancelJob(ctx, d.Job.ID, word)
+		case d.Action.Name == "confirm":
+			return v.op.Confirm(ctx, d.Attempt.ID, d.Form.Result, word)
+		case d.Action.Name == "refute":
+			return v.op.Refute(ctx, d.Attempt.ID, word)
+		case d.Action.Name == "detach":
+			return v.op.DetachAttempt(ctx, d.Attempt.ID, word)
+		}
+		return v.op.CancelAttempt(ctx, d.Attempt.ID, word)
+	})
 	return err
 }
 

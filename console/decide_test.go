@@ -238,7 +238,7 @@ func TestOfTwoOperatorsOneIsToldThatTheOtherWasFirst(t *testing.T) {
 			}
 			require.Equal(w, http.StatusSeeOther, answers[first].StatusCode, answers[first].text)
 			by := []string{"ada", "bert"}[first]
-			w.page(answers[1-first], http.StatusConflict, "This has changed meanwhile", "Decided by <bdi>"+by+"<")
+			w.page(answers[1-first], http.StatusConflict, "This has changed meanwhile", "ed by <bdi>"+by+"<")
 			_, now := w.stands(a.ID)
 			require.Equal(w, by, now.By)
 		}

@@ -41,13 +41,13 @@ func (v *view) findID(p findPage) {
 	if of := onejob.AttemptID(p.ID).Job(); of != "" {
 		job = of
 	}
-	v.found(p, job, func() error { _, _, err := v.op.Get(ctx, job); return err })
+	v.found(p, job, func() error { _, _, err := v.get(ctx, job); return err })
 }
 
 func (v *view) findKey(p findPage) {
 	ctx, cancel := v.reading()
 	defer cancel()
-	job, err := v.jobs.GetByKey(ctx, p.Owner, p.Key)
+	job, err := held(ctx, func() (onejob.Job, error) { return v.jobs.GetByKey(ctx, p.Owner, p.Key) })
 	v.found(p, job.ID, func() error { return err })
 }
 

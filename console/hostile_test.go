@@ -3,6 +3,7 @@ package console_test
 import (
 	"errors"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,8 @@ import (
 
 // hostile is what somebody puts where a name is expected.
 const hostile = "\"'><script>boom()</script><svg onload=boom()>{{.}}\u202e\u200bjavascript:boom()"
+
+var inFields = regexp.MustCompile(`value="[^"]*"|<textarea[^>]*>[^<]*</textarea>`)
 
 // Nothing that was stored is markup, wherever it stands.
 func TestWhatWasStoredIsShownAsText(t *testing.T) {
@@ -49,13 +52,11 @@ func TestWhatWasStoredIsShownAsText(t *testing.T) {
 			require.NotContains(w, page.text, "<svg onload", i)
 			require.NotRegexp(w, `(href|src|action)="?javascript`, page.text, i)
 			require.NotContains(w, strings.ReplaceAll(page.text, `value="`, ""), "\"'><", i)
-			if i != 4 && i != 5 { // forms bring back what was entered as it was
-				require.NotContains(w, page.text, "\u202e\u200b<", i)
-			}
+			// Fields of forms bring back what was entered as it was.
+			require.NotContains(w, inFields.ReplaceAllString(page.text, ""), "\u202e", i)
 		}
 		require.Contains(w, pages[2].text, `&lt;script&gt;`)
 		require.Contains(w, pages[2].text, `\u{202E}\u{200B}javascript:boom()`)
-		require.NotContains(w, pages[2].text, "\u202e")
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/onejob-go/onejob"
 )
@@ -41,20 +42,26 @@ func payloadOf(p []byte) *payload {
 		return nil
 	}
 	shown := p[:min(len(p), maxShown)]
+	for n := len(shown); len(shown) < len(p) && n > len(shown)-utf8.UTFMax; n-- { // not within a character
+		if utf8.RuneStart(p[n]) {
+			shown = p[:n]
+			break
+		}
+	}
 	return &payload{int64(len(p)), visible(string(shown)), len(shown) < len(p)}
 }
 
 func (v *view) job(id onejob.JobID) {
 	ctx, cancel := v.reading()
 	defer cancel()
-	job, attempts, err := v.op.Get(ctx, id)
+	job, attempts, err := v.get(ctx, id)
 	if err != nil {
 		v.failed(err)
 		return
 	}
 	p := jobPage{
 		Job: job, Attempts: attempts, Picture: draw(job, attempts, v.now), Now: v.now,
-		Notice: notices[v.r.URL.Query().Get("done")],
+		Notice: noticeOf(v.r.URL.Query().Get("done"), job, attempts),
 	}
 	if v.mayDecide() {
 		p.Cancel = job.State == onejob.JobOpen

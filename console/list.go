@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -115,26 +116,40 @@ func parseTime(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
+// walked is what a walk over the list has found.
+type walked struct {
+	entries []onejob.Entry
+	next    string
+	far     bool
+}
+
 func (v *view) walk(f onejob.Filter, p *listPage) error {
 	ctx, cancel := v.reading()
 	defer cancel()
+	q := p.Q // a walk that is given up goes on with its own
+	found, err := held(ctx, func() (walked, error) { return v.walkOn(ctx, f, q) })
+	p.Entries, p.Next, p.Far = found.entries, found.next, found.far
+	return err
+}
+
+func (v *view) walkOn(ctx context.Context, f onejob.Filter, q query) (found walked, err error) {
 	seen := 0
 	for e, err := range v.op.Attempts(ctx, f) {
 		switch seen++; {
 		case err != nil:
-			return err
+			return found, err
 		case seen > v.farthest:
-			p.Far = true
-			return nil
-		case !p.Q.after.before(e.Attempt):
-		case len(p.Entries) == pageSize:
-			p.Next = p.Q.next(p.Entries[pageSize-1].Attempt)
-			return nil
+			found.far = true
+			return found, nil
+		case !q.after.before(e.Attempt):
+		case len(found.entries) == pageSize:
+			found.next = q.next(found.entries[pageSize-1].Attempt)
+			return found, nil
 		default:
-			p.Entries = append(p.Entries, e)
+			found.entries = append(found.entries, e)
 		}
 	}
-	return nil
+	return found, nil
 }
 
 // before tells by the order of the list.

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"time"
@@ -21,50 +20,6 @@ type counted struct {
 	Races    [hours]int // late results, the oldest hour first
 	RacesAll int
 	More     bool // there are more than were read
-}
-
-// counts keep the last counting, and let one at a time count anew.
-type counts struct {
-	turn chan struct{} // a mutex that is not waited for longer than a page may take
-	last counted
-}
-
-// get waits for a counting that is under way: a second one would make the
-// database no faster.
-func (c *counts) get(ctx context.Context, v *view) (counted, error) {
-	select {
-	case c.turn <- struct{}{}:
-		defer func() { <-c.turn }()
-	case <-ctx.Done():
-		return counted{}, ctx.Err()
-	}
-	if age := v.now.Sub(c.last.At); !c.last.At.IsZero() && age >= 0 && age < v.o.CountEvery {
-		return c.last, nil
-	}
-	stats, err := v.op.Stats(ctx)
-	if err != nil {
-		return counted{}, err
-	}
-	n := counted{Stats: stats, At: v.now}
-	// Hours by the clock, so that a bar is the same hour at each look.
-	from := v.now.UTC().Truncate(time.Hour).Add(-(hours - 1) * time.Hour)
-	for e, err := range v.op.Attempts(ctx, onejob.Filter{Late: true, LateSince: from}) {
-		switch {
-		case err != nil:
-			return counted{}, err
-		case n.RacesAll == maxRaces:
-			n.More = true
-		default:
-			hour := min(max(int(e.Attempt.LateAt.Sub(from)/time.Hour), 0), hours-1)
-			n.Races[hour]++
-			n.RacesAll++
-		}
-		if n.More {
-			break
-		}
-	}
-	c.last = n
-	return n, nil
 }
 
 // From is the beginning of the oldest hour.
@@ -113,28 +68,29 @@ func (c counted) Most() (most int) {
 }
 
 type overviewPage struct {
-	Counts counted
-	Age    time.Duration
-	Oldest *onejob.Entry // the doubt that has waited longest
-	Now    time.Time
+	Counts  counted
+	Counted bool // there are counts
+	Age     time.Duration
+	Oldest  *onejob.Entry // the doubt that has waited longest
+	Now     time.Time
 }
 
+// overview asks for the oldest doubt first: it is what the page is for, and a large
+// table makes it no slower. Counts come if they come in time.
 func (v *view) overview() {
 	ctx, cancel := v.reading()
 	defer cancel()
-	n, err := v.counts.get(ctx, v)
+	oldest, err := held(ctx, func() (*onejob.Entry, error) {
+		for e, err := range v.op.Attempts(ctx, onejob.Filter{States: []onejob.State{onejob.StateUnknown}}) {
+			return &e, err
+		}
+		return nil, nil
+	})
 	if err != nil {
 		v.failed(err)
 		return
 	}
-	p := overviewPage{Counts: n, Age: v.now.Sub(n.At), Now: v.now}
-	for e, err := range v.op.Attempts(ctx, onejob.Filter{States: []onejob.State{onejob.StateUnknown}}) {
-		if err != nil {
-			v.failed(err)
-			return
-		}
-		p.Oldest = &e
-		break
-	}
-	v.render(http.StatusOK, "overview", "Overview", p)
+	n := v.counts.get(ctx, v)
+	v.render(http.StatusOK, "overview", "Overview",
+		overviewPage{Counts: n, Counted: !n.At.IsZero(), Age: v.now.Sub(n.At), Oldest: oldest, Now: v.now})
 }

@@ -41,7 +41,7 @@ func TestCountsAreKeptForAWhile(t *testing.T) {
 	w.page(w.get(""), http.StatusOK, `<span class="n">0</span><span class="badge unknown">`, "Counted just now")
 	w.doubt("k")
 	env.Advance(59 * time.Second)
-	w.page(w.get(""), http.StatusOK, `<span class="n">0</span><span class="badge unknown">`, "Counted 59 s ago", "The oldest doubt has waited")
+	w.page(w.get(""), http.StatusOK, `<span class="n">0</span><span class="badge unknown">`, "Counted 59 s ago", "The oldest attempt in doubt began")
 	env.Advance(time.Second)
 	w.page(w.get(""), http.StatusOK, `<span class="n">1</span><span class="badge unknown">`, "Counted just now")
 }

@@ -21,11 +21,13 @@ var words = template.FuncMap{
 	"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 	"span":    span,
 	// The store's clock may be ahead of this one.
-	"since": func(now, t time.Time) string { return span(max(now.Sub(t), 0)) },
-	"bytes": bytesText,
-	"hex":   func(b [32]byte) string { return hex.EncodeToString(b[:]) },
-	"state": func(s any) string { return fmt.Sprint(s) },
-	"len64": func(b []byte) int64 { return int64(len(b)) },
+	"since":     func(now, t time.Time) string { return span(max(now.Sub(t), 0)) },
+	"bytes":     bytesText,
+	"hex":       func(b [32]byte) string { return hex.EncodeToString(b[:]) },
+	"state":     func(s any) string { return fmt.Sprint(s) },
+	"decidedBy": decidedBy,
+	"remarks":   remarks,
+	"len64":     func(b []byte) int64 { return int64(len(b)) },
 }
 
 // visible makes text that others wrote safe to look at: characters that cannot

@@ -79,6 +79,7 @@ func percent(share float64) string { return fmt.Sprintf("%.3f%%", 100*share) }
 
 // draw lays the picture out.
 func draw(job onejob.Job, attempts []onejob.Attempt, now time.Time) picture {
+	now = notBefore(job, attempts, now)
 	lines := linesOf(attempts, now)
 	ax := axisOf(job, lines, now)
 	p := picture{
@@ -112,6 +113,18 @@ func draw(job onejob.Job, attempts []onejob.Attempt, now time.Time) picture {
 	p.Ticks = ax.ticks()
 	p.Desc = describe(job, lines)
 	return p
+}
+
+// notBefore is now, and not before what the rows say has happened: the store's
+// clock may be ahead of this one.
+func notBefore(job onejob.Job, attempts []onejob.Attempt, now time.Time) time.Time {
+	now = later(later(now, job.CreatedAt), job.EndedAt)
+	for _, a := range attempts {
+		for _, t := range []time.Time{a.StartedAt, a.EndedAt, a.LateAt} {
+			now = later(now, t)
+		}
+	}
+	return now
 }
 
 // idRune keeps an ID one word.

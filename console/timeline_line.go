@@ -32,6 +32,9 @@ func linesOf(attempts []onejob.Attempt, now time.Time) []line {
 			l.detached = later(attempts[i+1].StartedAt, a.StartedAt)
 		} else if a.State == onejob.StateDetached {
 			l.detached = a.StartedAt
+			if a.Deadline.Before(l.end) { // until then its call ran, detached or not
+				l.detached = a.Deadline
+			}
 		}
 		l.unknown = l.doubt()
 		lines[i] = l
@@ -46,17 +49,15 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// doubt is when it was in doubt at the latest.
+// doubt is when it was in doubt at the latest: one whose call left a doubt was so
+// before.
 func (l line) doubt() time.Time {
 	until := l.end
 	if !l.detached.IsZero() {
 		until = l.detached
 	}
-	switch {
-	case l.Deadline.Before(until):
+	if l.Deadline.Before(until) {
 		return l.Deadline
-	case l.State == onejob.StateUnknown: // its call left a doubt, before the deadline
-		return l.StartedAt
 	}
 	return time.Time{}
 }
@@ -82,7 +83,11 @@ func (l line) row(ax axis) row {
 			at = to
 		}
 	}
-	stretch(l.ran(), l.runs(), "running")
+	running := "running"
+	if l.runs() == "unsure" {
+		running = "running, then in doubt: since when is not stored"
+	}
+	stretch(l.ran(), l.runs(), running)
 	if !l.unknown.IsZero() {
 		until := l.end
 		if !l.detached.IsZero() {
@@ -108,38 +113,44 @@ func (l line) row(ax axis) row {
 		r.Notes = append(r.Notes, note{Text: fmt.Sprintf("Late: %s thrown away · SHA-256 %x…", bytesText(l.LateSize), l.LateDigest[:3])})
 	}
 	if l.By != "" {
-		r.Notes = append(r.Notes, note{Text: short(maxNote, l.verb()+" by "+l.By+": "+l.Reason)})
+		r.Notes = append(r.Notes, note{Text: short(maxNote, decidedBy(l.Attempt)+" "+l.By+": "+l.Reason)})
 	}
+	r.Notes = append(r.Notes, l.unkept()...)
 	return r
 }
 
 // runs is what its running stretch looks like: it tells how it ended.
 func (l line) runs() string {
-	switch l.State {
-	case onejob.StateSucceeded:
+	switch {
+	case l.State == onejob.StateSucceeded:
 		return "won"
-	case onejob.StateStarted, onejob.StateUnknown, onejob.StateDetached:
-		return "running"
+	case !undecided(l.State):
+		return "lost"
+	case l.doubted():
+		return "unsure"
 	}
-	return "lost"
+	return "running"
 }
 
-// verb is what an operator did to it. One name is kept: that of who ended it or,
-// where it ended by itself, of who detached it.
-func (l line) verb() string {
-	switch {
-	case l.State == onejob.StateCanceled:
-		return "Canceled"
-	case l.State == onejob.StateSucceeded && l.detached.IsZero():
-		return "Confirmed"
-	case l.State == onejob.StateSucceeded:
-		return "Detached or confirmed"
-	case l.State == onejob.StateFailed && l.detached.IsZero():
-		return "Refuted"
-	case l.State == onejob.StateFailed:
-		return "Detached or refuted"
+// doubted reports whether its call left a doubt: by its cause or, where it gave
+// none, by being in doubt before the deadline.
+func (l line) doubted() bool {
+	return doubted(l.Attempt) || l.State == onejob.StateUnknown && l.Deadline.After(l.end)
+}
+
+// unkept says what the picture cannot show.
+func (l line) unkept() (notes []note) {
+	if l.doubted() {
+		text := "In doubt since a time that is not stored"
+		if !undecided(l.State) {
+			text = "Was in doubt since a time that is not stored"
+		}
+		notes = append(notes, note{Text: text})
 	}
-	return "Detached"
+	if !l.detached.IsZero() {
+		notes = append(notes, note{Text: "Detached at a time that is not stored"})
+	}
+	return notes
 }
 
 // describe is the picture in sentences.
@@ -151,7 +162,9 @@ func describe(job onejob.Job, lines []line) []string {
 	for _, l := range lines {
 		var b strings.Builder
 		fmt.Fprintf(&b, "Attempt %d by %s began %s", l.Number, short(maxLabel, l.Provider), moment(l.StartedAt))
-		if !l.unknown.IsZero() {
+		if l.doubted() {
+			b.WriteString(", left a doubt at a time that is not stored")
+		} else if !l.unknown.IsZero() {
 			fmt.Fprintf(&b, ", was in doubt since %s", moment(l.unknown))
 		}
 		if !l.detached.IsZero() {

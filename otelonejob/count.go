@@ -48,7 +48,9 @@ func (o *Observer) count(ctx context.Context, op string, obs onejob.Observation,
 	case "Sweep":
 		o.inst.swept.Add(ctx, int64(len(obs.Attempts)), o.series.of(labels{}).add...)
 		for _, a := range obs.Attempts {
-			o.attemptIs(ctx, a, "")
+			if o.told.first(a.ID, string(a.State)) { // its worker may have said so, or yet say it
+				o.attemptIs(ctx, a, "")
+			}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io"
 	"sync"
 	"testing"
 	"time"
@@ -252,4 +253,21 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// A doubt that a sweep has found and the worker then marks, or the other way
+// round, is one.
+func TestADoubtThatASweepHasFoundIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(w *world) {
+		p := w.process()
+		_, a := p.start("k", "inkjet")
+		w.backdate(time.Hour)
+		swept, err := p.op.Sweep(w.Context(), 10)
+		require.NoError(w, err)
+		require.Len(w, swept, 1)
+		_, err = p.jobs.MarkUnknown(w.Context(), a, io.ErrUnexpectedEOF)
+		require.NoError(w, err)
+		require.Equal(w, 1.0, p.points("onejob.attempt.changes")["onejob.provider=inkjet,onejob.state=unknown"])
+	})
 }

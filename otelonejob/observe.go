@@ -15,7 +15,7 @@ func (o *Observer) Observe(ctx context.Context, op string) (context.Context, fun
 		ctx = context.WithValue(ctx, reconciling{}, true)
 	}
 	return ctx, func(obs onejob.Observation) {
-		outcome, errorType := classify(ctx, obs.Err)
+		outcome, errorType := classify(ctx, op, obs.Err)
 		o.count(ctx, op, obs, outcome, errorType)
 		l := labels{op: op, outcome: outcome}
 		if outcome == outcomeError {

@@ -48,8 +48,12 @@ var classes = []struct {
 	{onejob.ErrInvalid, "invalid", outcomeRefused},
 }
 
+// heedless are the operations that go on when their caller leaves, so that its
+// leaving explains nothing: what they could not store, the database did not take.
+var heedless = map[string]bool{"Complete": true, "Fail": true, "MarkUnknown": true}
+
 // classify tells what err counts as, and which error it is.
-func classify(ctx context.Context, err error) (outcome, errorType string) {
+func classify(ctx context.Context, op string, err error) (outcome, errorType string) {
 	if err == nil {
 		return outcomeOK, ""
 	}
@@ -59,7 +63,7 @@ func classify(ctx context.Context, err error) (outcome, errorType string) {
 		}
 		// A client that hung up says nothing of the database. A deadline does: that
 		// is how a database that does not answer shows.
-		if c.err == onejob.ErrUnavailable && errors.Is(ctx.Err(), context.Canceled) {
+		if c.err == onejob.ErrUnavailable && !heedless[op] && errors.Is(ctx.Err(), context.Canceled) {
 			return outcomeCanceled, typeCanceled
 		}
 		return c.outcome, c.name

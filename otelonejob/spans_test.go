@@ -112,6 +112,23 @@ func TestADatabaseThatIsGoneIsAnErrorOfTheSpan(t *testing.T) {
 	require.Equal(t, "canceled", attrs(p.span("onejob.GetByKey"))["onejob.outcome"])
 }
 
+// Completing goes on when its caller leaves: that is not why nothing was stored.
+func TestAResultThatIsNotStoredIsAnErrorAlsoWhereTheClientHasLeft(t *testing.T) {
+	t.Parallel()
+	store, err := onejob.OpenSQLite(t.Context(), t.TempDir()+"/onejob.db", nil)
+	require.NoError(t, err)
+	require.NoError(t, store.Migrate(t.Context()))
+	p := newProcess(t, store)
+	_, a := p.start("k", "inkjet")
+	require.NoError(t, store.Close())
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = p.jobs.Complete(gone, a, []byte("1"))
+	require.ErrorIs(t, err, onejob.ErrUnavailable)
+	require.Equal(t, "error", attrs(p.span("onejob.Complete"))["onejob.outcome"])
+	require.Equal(t, "unavailable", attrs(p.span("onejob.Complete"))["error.type"])
+}
+
 func TestAHostThatFailsIsAnErrorOfTheSpan(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(w *world) {

@@ -135,7 +135,7 @@ func (w *tab) seesTheRace() {
 	require.Greater(w, share(w.T, img, late, w.colour("--late")), 0.3, "the late result is marked")
 	require.Greater(w, share(w.T, img, deadline, w.colour("--bad")), 0.15, "the deadline is marked")
 	require.Greater(w, share(w.T, img, one(row2+".end circle:not(.halo)"), w.colour("--won")), 0.5, "the winner is marked")
-	w.shows("Late: 4 bytes thrown away", "Detached by ada: waits at the counter", "A result came late and was thrown away: 4 bytes")
+	w.shows("Late: 4 bytes thrown away", "Decided by ada: waits at the counter", "A result came late and was thrown away: 4 bytes")
 	require.Contains(w, eval[string](w, `document.querySelector(".timeline desc").textContent`), "Attempt 2 by fallback-pay began")
 }
 

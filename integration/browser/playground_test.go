@@ -120,7 +120,7 @@ func TestTheRaceButtonShowsTheLateResult(t *testing.T) {
 		w.until(`!document.querySelector("#race").disabled && document.querySelectorAll("#timeline .end.late").length > 0 && document.querySelector("#status").textContent === "completed"`)
 		w.charged("slow", "1", "1")
 		w.charged("honest", "1", "1")
-		w.shows("Charged 2 times", "Late: 35 bytes thrown away", "Detached by you")
+		w.shows("Charged 2 times", "Late: 35 bytes thrown away", "Decided by you")
 		require.Contains(t, w.text("#log"), "refused: attempt 1 by slow is under way")
 		img := w.picture()
 		for _, css := range []string{"#timeline .bar.won", "#timeline .bar.lost"} {

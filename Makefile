@@ -5,7 +5,7 @@
 # never runs as root.
 test:
 	./scripts/ensure-tools
-	go run ./internal/dbtest/withpostgres go test -race -shuffle=on -timeout 20m ./...
+	go run ./internal/dbtest/withpostgres go test -race -shuffle=on -timeout 30m ./...
 
 # Kills servers and processes, cuts connections, fills disks, and checks what
 # everybody was told. At most ten minutes on two cores.

@@ -25,7 +25,7 @@ var driving = []Mutant{
 		lite(kit("the whole way", "a result over the limit"), Edit{"do.go", "s.doubt(ctx, op, a, SettleParams{To: StateUnknown, Cause: string(why)})", "s.settleTo(ctx, op, a, SettleParams{To: StateFailed, Cause: string(why)})"}),
 	}},
 	{ID: "X157", What: "Complete is refused on a context that has ended", Plants: []Plant{
-		lite(kit("settling", "on a context that has ended"), Edit{"cas.go", "\tp.OnComplete = s.completionHook()\n", "\tif err := ended(ctx, op); err != nil {\n\t\treturn Job{}, err\n\t}\n\tp.OnComplete = s.completionHook()\n"}),
+		lite(kit("settling", "on a context that has ended"), Edit{"cas.go", "\tvar also []JobID // that", "\tif err := ended(ctx, op); err != nil {\n\t\treturn Job{}, err\n\t}\n\tvar also []JobID // that"}),
 	}},
 	{ID: "X158", What: "a decision is carried out on a context that has ended", Plants: []Plant{
 		lite(kit("settling", "deciding on a context that has ended"), Edit{"context.go", "\tif err := ended(ctx, op); err != nil {\n\t\tvar none T\n\t\treturn none, err\n\t}\n\treturn settling", "\t_ = op\n\treturn settling"}),

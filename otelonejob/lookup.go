@@ -13,7 +13,7 @@ import (
 // doubt is what stands of a provider.
 type doubt struct {
 	count  int64
-	oldest time.Time // when the oldest began
+	oldest time.Time // since when the oldest is in doubt
 }
 
 // watch keeps the last answer of the database.
@@ -159,8 +159,8 @@ func (w *watch) read(ctx context.Context) (map[string]doubt, error) {
 		}
 		provider := w.o.provider(entry.Attempt.Provider)
 		d := answer[provider]
-		if d.count == 0 || entry.Attempt.StartedAt.Before(d.oldest) {
-			d.oldest = entry.Attempt.StartedAt
+		if since := inDoubtSince(entry.Attempt); d.count == 0 || since.Before(d.oldest) {
+			d.oldest = since
 		}
 		d.count++
 		answer[provider] = d
@@ -181,4 +181,14 @@ func (w *watch) read(ctx context.Context) (map[string]doubt, error) {
 		}
 	}
 	return answer, nil
+}
+
+// inDoubtSince is the deadline of an attempt from which nobody came back, however
+// long it was given: it was well until then. When a call ended in doubt is not
+// stored; that counts from its beginning, so it is never told too young.
+func inDoubtSince(a onejob.Attempt) time.Time {
+	if a.Cause == "" {
+		return a.Deadline
+	}
+	return a.StartedAt
 }

@@ -111,6 +111,21 @@ func TestTheDatabaseIsAskedOncePerInterval(t *testing.T) {
 	})
 }
 
+// An attempt that was given hours was not in doubt for those.
+func TestADoubtIsAsOldAsItsDeadline(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(w *world) {
+		p := w.process()
+		p.watch(everyTime)
+		long := onejob.Try{Provider: "inkjet", Timeout: 3 * time.Hour}
+		_, _, err := p.jobs.Start(w.Context(), intent("k1"), long)
+		require.NoError(w, err)
+		w.backdate(3*time.Hour + time.Minute)
+		require.Equal(w, map[string]float64{"onejob.provider=inkjet": 1}, p.points(doubts))
+		require.InDelta(w, 60, p.points(oldestAge)["onejob.provider=inkjet"], 50)
+	})
+}
+
 func TestDoubtsAreReadUpToALimitOldestFirst(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(w *world) {

@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
 
 	"github.com/onejob-go/onejob"
@@ -18,13 +20,16 @@ import (
 
 func pgxStore(t *testing.T, dsn string) (*sql.DB, *onejob.PostgresStore) {
 	t.Helper()
-	db, err := sql.Open("pgx", dsn)
-	require.NoError(t, err)
+	db := stdlib.OpenDB(*pgxConfig(t, dsn))
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	store, err := onejob.NewPostgresStore(db, nil)
 	require.NoError(t, err)
 	require.NoError(t, store.Migrate(t.Context()))
 	return db, store
+}
+
+func withGrace(conn *pgconn.PgConn) ctxwatch.Handler {
+	return &pgconn.DeadlineContextWatcherHandler{Conn: conn.Conn(), DeadlineDelay: time.Second}
 }
 
 // The kit over pgx: its errors and its types are others than lib/pq's.

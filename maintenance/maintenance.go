@@ -69,9 +69,9 @@ type Reconcile struct {
 	//		return maintenance.Pass{Asked: pass.Asked, Ended: pass.Ended}, err
 	//	},
 	//
-	// in the place of its ReconcileEvery, which knows no turns. Its ctx ends after the timeout, when
-	// the loop is stopped, and when the turn is lost; it must return then. A panic
-	// counts as an error. Required.
+	// in the place of its ReconcileEvery, which knows no turns. Its ctx ends after
+	// the timeout, when the loop is stopped, and when the turn is lost; it must
+	// return then. A panic counts as an error. Required.
 	Run func(ctx context.Context) (Pass, error)
 }
 

@@ -19,7 +19,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -79,8 +78,6 @@ type Notifier struct {
 
 var _ onejob.Notifier = (*Notifier)(nil)
 
-var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,30}$`)
-
 // Open returns a Notifier that listens at dsn and sends over db. It does not wait
 // for the connection: while there is none, and whenever it is lost, waiters look
 // by themselves, and it is made again for as long as the Notifier is open. The dsn
@@ -98,11 +95,9 @@ func open(dsn string, db *sql.DB, opts *Options, silence time.Duration) (*Notifi
 	if o.Schema == "" {
 		o.Schema = "onejob"
 	}
-	switch {
-	case db == nil:
-		return nil, errors.New("pgnotify: db is required: the pool that the store uses will do")
-	case !schemaName.MatchString(o.Schema):
-		return nil, errors.New("pgnotify: Options.Schema must match ^[a-z_][a-z0-9_]{0,30}$, as PostgresOptions.Schema does")
+	// What the store refuses is refused, by the same rule. This sends nothing.
+	if _, err := onejob.NewPostgresStore(db, &onejob.PostgresOptions{Schema: o.Schema}); err != nil {
+		return nil, fmt.Errorf("pgnotify: %w", err)
 	}
 	if _, err := pq.NewConnector(dsn); err != nil {
 		// The driver's text may quote the password.

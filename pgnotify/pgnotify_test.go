@@ -231,6 +231,9 @@ func TestWhatCannotServeIsRefused(t *testing.T) {
 	_, err = pgnotify.Open("postgres://user:secret@host:port/", w.db, nil)
 	require.ErrorContains(t, err, "dsn")
 	require.NotContains(t, err.Error(), "secret")
-	_, err = pgnotify.Open("postgres://x", w.db, &pgnotify.Options{Schema: `x"; DROP`})
-	require.ErrorContains(t, err, "Schema")
+	for _, schema := range []string{`x"; DROP`, "pg_catalog"} {
+		_, err = pgnotify.Open("postgres://x", w.db, &pgnotify.Options{Schema: schema})
+		require.ErrorContains(t, err, "Schema")
+		require.ErrorIs(t, err, onejob.ErrInvalid)
+	}
 }

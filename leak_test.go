@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -101,31 +100,13 @@ func requireSilent(t *testing.T, name string, err error) *onejob.Error {
 	return e
 }
 
-// lockedBuffer takes log lines from many goroutines.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
 // vault is a store full of secrets.
 type vault struct {
 	*testing.T
 	store onejob.Store
 	jobs  *onejob.Jobs
 	op    *onejob.Operator
-	log   lockedBuffer
+	log   dbtest.Log
 	keys  int
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"net"
 	"runtime"
 	"testing"
 	"time"
@@ -60,7 +61,8 @@ func (panicking) Error() string { panic("the host's") }
 // deafened is a store that applies a step and loses its answer, once.
 type deafened struct {
 	*onejob.SQLiteStore
-	lose bool
+	lose   bool // the next answer
+	refuse bool // the next Complete, before anything is sent
 }
 
 func (s *deafened) lost(err error) error {
@@ -87,6 +89,10 @@ func (s *deafened) Begin(ctx context.Context, p onejob.BeginParams) (onejob.Reco
 }
 
 func (s *deafened) Complete(ctx context.Context, p onejob.CompleteParams) (onejob.Record, bool, error) {
+	if s.refuse {
+		s.refuse = false
+		return onejob.Record{}, false, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+	}
 	rec, ok, err := s.SQLiteStore.Complete(ctx, p)
 	return rec, ok, s.lost(err)
 }
@@ -138,6 +144,34 @@ func TestAnObserverHearsOfWorkWhoseAnswerWasLost(t *testing.T) {
 	_, err = jobs.Fail(ctx, b, onejob.NoEffect(errors.New("no")))
 	require.NoError(t, err)
 	require.True(t, e.last(t, "Fail").Changed)
+
+	// A decision too; and who repeats it after that has changed nothing.
+	op := onejob.NewOperator(jobs)
+	_, c, err := jobs.Start(ctx, intentOf("decided"), hourTry)
+	require.NoError(t, err)
+	for _, lose := range []bool{true, false} {
+		s.lose = lose
+		_, err = op.CancelAttempt(ctx, c.ID, lockWord)
+		require.NoError(t, err)
+		require.Equal(t, lose, e.last(t, "CancelAttempt").Changed)
+	}
+	// What never left is not this call's doing.
+	s.refuse = true
+	_, err = jobs.Complete(ctx, a, nil)
+	require.NoError(t, err)
+	require.False(t, e.last(t, "Complete").Changed, "it was completed long ago")
+	// With an ID of the caller's, that the job is there proves nothing.
+	_, d, err := jobs.Start(ctx, intentOf("own ID"), hourTry)
+	require.NoError(t, err)
+	_, err = jobs.Fail(ctx, d, onejob.NoEffect(errors.New("no")))
+	require.NoError(t, err)
+	fresh := hourTry
+	fresh.ID = d.ID[:len(d.ID)-16] + "0123456789abcdef"
+	_, _, err = jobs.Start(ctx, intentOf("own ID"), fresh)
+	require.NoError(t, err)
+	o = e.last(t, "Start")
+	require.False(t, o.Created)
+	require.True(t, o.Changed)
 }
 
 // later reads what it heard on another goroutine, as exporters do, while the

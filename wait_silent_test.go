@@ -3,6 +3,7 @@ package onejob_test
 import (
 	"context"
 	"database/sql"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,11 +55,49 @@ func TestOneSilentConnectionStopsNoWaiter(t *testing.T) {
 	require.NoError(t, <-waits[1], "another look begins beside the one that hangs")
 }
 
+// What hangs is counted for as long as it does, whoever has left meanwhile: or
+// clients that come and go would take a connection each.
+func TestLooksThatHangDoNotAddUp(t *testing.T) {
+	t.Parallel()
+	s := &hanging{SQLiteStore: dbtest.SQLite(t), end: make(chan struct{})}
+	t.Cleanup(func() { close(s.end) })
+	jobs := onejob.New(s, nil)
+	job, _, err := jobs.Start(t.Context(), intentOf("k"), hourTry)
+	require.NoError(t, err)
+	for range 20 {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			_, err := jobs.Wait(ctx, "owner-1", job.ID)
+			done <- err
+		}()
+		require.Eventually(t, func() bool { return s.looks.Load() > 0 && serving(jobs) }, time.Minute, time.Millisecond)
+		time.Sleep(60 * time.Millisecond) // a look would be due
+		cancel()
+		require.ErrorIs(t, <-done, context.Canceled)
+		require.Eventually(t, func() bool { return !serving(jobs) }, time.Minute, time.Millisecond)
+	}
+	require.LessOrEqual(t, s.looks.Load(), int64(3))
+}
+
+// hanging is a store whose looks all hang.
+type hanging struct {
+	*onejob.SQLiteStore
+	looks atomic.Int64
+	end   chan struct{}
+}
+
+func (s *hanging) Settled(context.Context, []onejob.JobID, func() time.Time) ([]onejob.JobID, error) {
+	s.looks.Add(1)
+	<-s.end
+	return nil, nil
+}
+
 // Each job that one transaction completes has its own waiters.
 func TestAllThatATransactionCompletesAreTold(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(t *testing.T, inner onejob.Store) {
-		store := &watchedStore{Store: inner}
+		store := newWatched(inner)
 		store.blind.Store(true)
 		var jobs *onejob.Jobs
 		var also onejob.Attempt

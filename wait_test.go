@@ -22,9 +22,12 @@ import (
 // can be told to answer wrongly.
 type watchedStore struct {
 	onejob.Store
+	onejob.TxStore
+	onejob.OperatorStore
 	looks, most, finds atomic.Int64
 	blind, down        atomic.Bool
 	mu                 sync.Mutex
+	first              func() // runs once, before a Find
 	meanwhile          func() // runs once, between the store's answer to a Find and its return
 }
 
@@ -41,6 +44,13 @@ func (s *watchedStore) Settled(ctx context.Context, ids []onejob.JobID, clock fu
 }
 
 func (s *watchedStore) Find(ctx context.Context, p onejob.FindParams) (onejob.Record, error) {
+	s.mu.Lock()
+	first := s.first
+	s.first = nil
+	s.mu.Unlock()
+	if first != nil {
+		first()
+	}
 	rec, err := s.Store.Find(ctx, p)
 	s.mu.Lock()
 	f := s.meanwhile
@@ -53,46 +63,20 @@ func (s *watchedStore) Find(ctx context.Context, p onejob.FindParams) (onejob.Re
 	return rec, err
 }
 
+func (s *watchedStore) before(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.first = f
+}
+
 func (s *watchedStore) during(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.meanwhile = f
 }
 
-func (s *watchedStore) Tx(ctx context.Context, fn func(context.Context, *sql.Tx) error) error {
-	return s.Store.(onejob.TxStore).Tx(ctx, fn)
-}
-
-func (s *watchedStore) CreateTx(ctx context.Context, tx onejob.Tx, p onejob.CreateParams) (onejob.Record, error) {
-	return s.Store.(onejob.TxStore).CreateTx(ctx, tx, p)
-}
-
-func (s *watchedStore) CompleteTx(ctx context.Context, tx onejob.Tx, p onejob.CompleteParams) (onejob.Record, bool, error) {
-	return s.Store.(onejob.TxStore).CompleteTx(ctx, tx, p)
-}
-
-func (s *watchedStore) FindTx(ctx context.Context, tx onejob.Tx, p onejob.FindParams) (onejob.Record, error) {
-	return s.Store.(onejob.TxStore).FindTx(ctx, tx, p)
-}
-
-func (s *watchedStore) Page(ctx context.Context, f onejob.Filter, after *onejob.Attempt, limit int, clock func() time.Time) ([]onejob.Entry, error) {
-	return s.Store.(onejob.OperatorStore).Page(ctx, f, after, limit, clock)
-}
-
-func (s *watchedStore) Sweep(ctx context.Context, limit int, clock func() time.Time) ([]onejob.Attempt, error) {
-	return s.Store.(onejob.OperatorStore).Sweep(ctx, limit, clock)
-}
-
-func (s *watchedStore) Purge(ctx context.Context, r onejob.Retention, limit int, clock func() time.Time) (int, error) {
-	return s.Store.(onejob.OperatorStore).Purge(ctx, r, limit, clock)
-}
-
-func (s *watchedStore) Stats(ctx context.Context, clock func() time.Time) (onejob.Stats, error) {
-	return s.Store.(onejob.OperatorStore).Stats(ctx, clock)
-}
-
-func (s *watchedStore) Doctor(ctx context.Context) ([]onejob.Finding, error) {
-	return s.Store.(onejob.OperatorStore).Doctor(ctx)
+func newWatched(store onejob.Store) *watchedStore {
+	return &watchedStore{Store: store, TxStore: store.(onejob.TxStore), OperatorStore: store.(onejob.OperatorStore)}
 }
 
 type answered struct {
@@ -117,7 +101,7 @@ func waitFor(t *testing.T, jobs *onejob.Jobs, store *watchedStore, id onejob.Job
 func TestWhatThisProcessChangesIsToldToItsWaiters(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(t *testing.T, inner onejob.Store) {
-		store := &watchedStore{Store: inner}
+		store := newWatched(inner)
 		store.blind.Store(true)
 		jobs := onejob.New(store, nil)
 		op := onejob.NewOperator(jobs)
@@ -157,7 +141,7 @@ func TestWhatThisProcessChangesIsToldToItsWaiters(t *testing.T) {
 // Between the first look and the wait is no gap: the word is not said twice.
 func TestAWordDuringTheFirstLookIsHeard(t *testing.T) {
 	t.Parallel()
-	store := &watchedStore{Store: dbtest.SQLite(t)}
+	store := newWatched(dbtest.SQLite(t))
 	store.blind.Store(true)
 	jobs := onejob.New(store, nil)
 	job, a, err := jobs.Start(t.Context(), intentOf("k"), hourTry)
@@ -174,7 +158,7 @@ func TestAWordDuringTheFirstLookIsHeard(t *testing.T) {
 // Who came while the store was asked has read something newer than its answer.
 func TestAWaiterIsNotToldWhatIsOlderThanItsWait(t *testing.T) {
 	t.Parallel()
-	store := &watchedStore{Store: dbtest.SQLite(t)}
+	store := newWatched(dbtest.SQLite(t))
 	store.blind.Store(true)
 	jobs := onejob.New(store, nil)
 	others := onejob.New(store.Store, nil)
@@ -196,6 +180,39 @@ func TestAWaiterIsNotToldWhatIsOlderThanItsWait(t *testing.T) {
 	b, err := others.BeginAttempt(t.Context(), job, hourTry)
 	require.NoError(t, err)
 	_, err = jobs.Complete(t.Context(), b, nil)
+	require.NoError(t, err)
+	require.Equal(t, onejob.StatusCompleted, (<-second).job.Status())
+}
+
+// What others were told before somebody's own first look had its answer is not for
+// that one: it may be older.
+func TestAWaiterIsNotToldWhatIsOlderThanItsFirstLook(t *testing.T) {
+	t.Parallel()
+	store := newWatched(dbtest.SQLite(t))
+	store.blind.Store(true)
+	jobs, others := onejob.New(store, nil), onejob.New(store.Store, nil)
+	job, a, err := jobs.Start(t.Context(), intentOf("k"), hourTry)
+	require.NoError(t, err)
+	first := waitFor(t, jobs, store, job.ID)
+	second := make(chan answered, 1)
+	var late onejob.Attempt
+	// The second one's first look waits for a connection, say: it is answered last.
+	store.before(func() {
+		_, err := jobs.MarkUnknown(t.Context(), a, nil)
+		require.NoError(t, err)
+		require.Equal(t, onejob.StatusUnknown, (<-first).job.Status())
+		_, err = onejob.NewOperator(others).Refute(t.Context(), a.ID, lockWord)
+		require.NoError(t, err)
+		late, err = others.BeginAttempt(t.Context(), job, hourTry)
+		require.NoError(t, err)
+	})
+	before := store.finds.Load()
+	go func() {
+		job, err := jobs.Wait(t.Context(), "owner-1", job.ID)
+		second <- answered{job, err}
+	}()
+	require.Eventually(t, func() bool { return store.finds.Load() >= before+2 }, time.Minute, 100*time.Microsecond)
+	_, err = jobs.Complete(t.Context(), late, nil)
 	require.NoError(t, err)
 	require.Equal(t, onejob.StatusCompleted, (<-second).job.Status())
 }
@@ -225,7 +242,7 @@ func (h *hub) Subscribe(hint func(onejob.JobID)) {
 func TestANotifierCarriesTheWordToOtherProcesses(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(t *testing.T, inner onejob.Store) {
-		store, h := &watchedStore{Store: inner}, &hub{}
+		store, h := newWatched(inner), &hub{}
 		store.blind.Store(true)
 		here := onejob.New(store, &onejob.Options{Notifier: h})
 		there := onejob.New(inner, &onejob.Options{Notifier: h})
@@ -259,7 +276,7 @@ func TestThousandsOfWaitersShareOneLook(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(t *testing.T, inner onejob.Store) {
 		const n, each = 100, 20
-		store := &watchedStore{Store: inner}
+		store := newWatched(inner)
 		jobs, others := onejob.New(store, nil), onejob.New(inner, nil)
 		intents := make([]onejob.Intent, n)
 		for i := range intents {
@@ -299,7 +316,7 @@ func TestThousandsOfWaitersShareOneLook(t *testing.T) {
 
 func TestAWaitOutlivesADatabaseThatGivesNoAnswer(t *testing.T) {
 	t.Parallel()
-	store := &watchedStore{Store: dbtest.SQLite(t)}
+	store := newWatched(dbtest.SQLite(t))
 	jobs := onejob.New(store, nil)
 	job, a, err := jobs.Start(t.Context(), intentOf("k"), hourTry)
 	require.NoError(t, err)
@@ -337,7 +354,7 @@ func TestAStoreThatCannotLookAtManyIsReadOneByOne(t *testing.T) {
 func TestAWaitEndsWithItsJob(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(t *testing.T, inner onejob.Store) {
-		store := &watchedStore{Store: inner}
+		store := newWatched(inner)
 		store.blind.Store(true)
 		jobs := onejob.New(store, nil)
 		op := onejob.NewOperator(onejob.New(inner, nil))
@@ -360,7 +377,7 @@ func TestAWaitEndsWithItsJob(t *testing.T) {
 
 // Nothing runs where nobody waits.
 func TestAWaitLeavesNoGoroutineBehind(t *testing.T) {
-	store := &watchedStore{Store: dbtest.SQLite(t)}
+	store := newWatched(dbtest.SQLite(t))
 	jobs := onejob.New(store, nil)
 	job, _, err := jobs.Start(t.Context(), intentOf("k"), hourTry)
 	require.NoError(t, err)

@@ -1,7 +1,6 @@
 package idempotency_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -33,26 +31,8 @@ type world struct {
 	jobs  *onejob.Jobs
 	op    *onejob.Operator
 	runs  atomic.Int64 // of the handler
-	logs  *logs
+	logs  *dbtest.Log
 	url   string
-}
-
-// logs keeps all that was logged, to look for what must not be there.
-type logs struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logs) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logs) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // onBoth runs a test on both stores.
@@ -76,7 +56,7 @@ func onBoth(t *testing.T, test func(w *world)) {
 
 func newWorld(t *testing.T, store onejob.Store) *world {
 	jobs := onejob.New(store, nil)
-	return &world{T: t, store: store, jobs: jobs, op: onejob.NewOperator(jobs), logs: new(logs)}
+	return &world{T: t, store: store, jobs: jobs, op: onejob.NewOperator(jobs), logs: new(dbtest.Log)}
 }
 
 var errNobody = errors.New("nobody")

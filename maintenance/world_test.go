@@ -1,7 +1,6 @@
 package maintenance_test
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,13 +35,13 @@ type world struct {
 	store onejob.Store
 	jobs  *onejob.Jobs
 	op    *onejob.Operator
-	logs  *logs
+	logs  *dbtest.Log
 	where errand // for other processes
 }
 
 func newWorld(t *testing.T, store onejob.Store, where errand) *world {
 	jobs := onejob.New(store, nil)
-	return &world{T: t, store: store, jobs: jobs, op: onejob.NewOperator(jobs), logs: new(logs), where: where}
+	return &world{T: t, store: store, jobs: jobs, op: onejob.NewOperator(jobs), logs: new(dbtest.Log), where: where}
 }
 
 // onBoth runs a test on both stores, in real time.
@@ -166,22 +164,4 @@ func ours() []string {
 		}
 	}
 	return found
-}
-
-// logs keeps all that was logged.
-type logs struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logs) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logs) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

@@ -1,10 +1,9 @@
 package pgnotify_test
 
 import (
-	"bytes"
 	"database/sql"
 	"fmt"
-	"sync"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,24 +14,6 @@ import (
 	"github.com/onejob-go/onejob/internal/faultproxy"
 	"github.com/onejob-go/onejob/pgnotify"
 )
-
-// logged is what a Notifier has logged.
-type logged struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}
 
 // A process that starts during a failover reaches a server that is not promoted
 // yet and takes no LISTEN. It must not stay deaf for that.
@@ -47,12 +28,12 @@ func TestAServerThatRefusesToListenIsAskedAgain(t *testing.T) {
 	db, err := sql.Open("postgres", standby.DSN("postgres"))
 	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
-	log, heard := &logged{}, &ear{}
+	log, heard := &dbtest.Log{}, &ear{}
 	n, err := pgnotify.OpenSilent(standby.DSN("postgres"), db, log, 3*time.Second)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, n.Close()) })
 	n.Subscribe(heard.hint)
-	require.Eventually(t, func() bool { return bytes.Contains([]byte(log.String()), []byte("refused to LISTEN")) }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "refused to LISTEN") }, time.Minute, 10*time.Millisecond)
 	require.NotContains(t, log.String(), "is there")
 	require.NoError(t, standby.Promote())
 	require.Eventually(t, func() bool { n.Notify(probe); return heard.count(probe) > 0 }, time.Minute, 50*time.Millisecond)
@@ -62,13 +43,13 @@ func TestAServerThatRefusesToListenIsAskedAgain(t *testing.T) {
 // A password that is wrong must be seen somewhere.
 func TestAConnectionThatCannotBeMadeIsLogged(t *testing.T) {
 	t.Parallel()
-	log := &logged{}
+	log := &dbtest.Log{}
 	n, err := pgnotify.OpenSilent("postgres://nobody:secret@127.0.0.1:1/none?sslmode=disable", &sql.DB{}, log, 3*time.Second)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return bytes.Contains([]byte(log.String()), []byte("cannot be made")) }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "cannot be made") }, time.Minute, 10*time.Millisecond)
 	require.NoError(t, n.Close())
 	require.NotContains(t, log.String(), "secret")
-	require.Equal(t, 1, bytes.Count([]byte(log.String()), []byte("\n")), "once is enough")
+	require.Equal(t, 1, strings.Count(log.String(), "\n"), "once is enough")
 }
 
 // The driver minds no context on a connection that has fallen silent.
@@ -78,7 +59,7 @@ func TestADeadNetworkKeepsNobodyFromClosing(t *testing.T) {
 	db, err := sql.Open("postgres", proxy.DSN)
 	require.NoError(t, err)
 	require.NoError(t, db.Ping())
-	log, heard := &logged{}, &ear{}
+	log, heard := &dbtest.Log{}, &ear{}
 	n, err := pgnotify.OpenSilent(proxy.DSN, db, log, time.Hour)
 	require.NoError(t, err)
 	n.Subscribe(heard.hint)

@@ -46,4 +46,19 @@ var waiting = []Mutant{
 		pg(kit("operator lists", "show the late ones since a time"), Edit{pgOperator, "OR a.late_at >= $11::timestamptz)", "OR a.late_at IS NOT NULL)"}),
 		lite(kit("operator lists", "show the late ones since a time"), Edit{sqliteOperator, "OR a.late_at >= ?12)", "OR ?12 > 0)"}),
 	}},
+	{ID: "X241", What: "looks that hang are forgotten when nobody waits any more", Plants: []Plant{
+		lite(test("TestLooksThatHangDoNotAddUp"), Edit{waitRoom, "\t\tr.served = true\n\t\tgo r.run", "\t\tr.served, r.polls = true, 0\n\t\tgo r.run"}),
+	}},
+	{ID: "X242", What: "who has not had a first look yet is told what others are", Plants: []Plant{
+		lite(test("TestAWaiterIsNotToldWhatIsOlderThanItsFirstLook"), Edit{waitRoom, "\t\tcase s.number == 0:\n\t\t\ts.missed = true\n\t\t\tlater = append(later, s)\n", ""}),
+	}},
+	{ID: "X243", What: "a look that hangs stops all others", Plants: []Plant{
+		lite(test("TestOneSilentConnectionStopsNoWaiter"), Edit{waitRoom, "r.polls == 0 || r.polls < maxPolls && now.Sub(r.lastPoll) >= settleBound", "r.polls == 0"}),
+	}},
+	{ID: "X244", What: "work that never left is told as this call's", Plants: []Plant{
+		lite(test("TestAnObserverHearsOfWorkWhoseAnswerWasLost"), Edit{"observe.go", "(!errors.As(first, &dial) || dial.Op != \"dial\")", "(!errors.As(first, &dial) || dial.Op != \"\")"}),
+	}},
+	{ID: "X245", What: "a job that the caller's own ID names is told as made", Plants: []Plant{
+		lite(test("TestAnObserverHearsOfWorkWhoseAnswerWasLost"), Edit{"start.go", "rec.Job.ID == cp.ID && try.ID == \"\"", "rec.Job.ID == cp.ID"}),
+	}},
 }
